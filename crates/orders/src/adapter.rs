@@ -152,7 +152,7 @@ pub struct IdempotencyKey {
 
 impl fmt::Debug for IdempotencyKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever has a key can read its outcome, so it stays out of logs.
+        // A key gives access to its outcome, so it stays out of logs.
         write!(out, "Key({})", self.client)
     }
 }

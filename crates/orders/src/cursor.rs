@@ -16,28 +16,28 @@ pub const CURSOR_MAX: usize = 1024;
 pub const POSITION_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
 
 /// Writes the cursor of a position in this query.
-pub(crate) fn write(operation: OrderOperation, filters: &Filters, place: &str) -> String {
-    let mut bytes = check(operation, filters, place).to_vec();
-    bytes.extend_from_slice(place.as_bytes());
+pub(crate) fn write(operation: OrderOperation, filters: &Filters, position: &str) -> String {
+    let mut bytes = check(operation, filters, position).to_vec();
+    bytes.extend_from_slice(position.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Reads the position of a cursor. Returns `None` if the cursor is not one of this query.
 pub(crate) fn read(operation: OrderOperation, filters: &Filters, cursor: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-    let (found, place) = bytes.split_at_checked(CHECK)?;
-    let place = std::str::from_utf8(place).ok()?;
-    let expected = check(operation, filters, place);
-    (found == expected).then(|| place.to_owned())
+    let (found, position) = bytes.split_at_checked(CHECK)?;
+    let position = std::str::from_utf8(position).ok()?;
+    let expected = check(operation, filters, position);
+    (found == expected).then(|| position.to_owned())
 }
 
-fn check(operation: OrderOperation, filters: &Filters, place: &str) -> [u8; CHECK] {
+fn check(operation: OrderOperation, filters: &Filters, position: &str) -> [u8; CHECK] {
     let mut hash = Sha256::new();
     for part in [
         "candor-orders-cursor-1",
         operation.name(),
         &candor_fault::to_json(filters),
-        place,
+        position,
     ] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
@@ -61,8 +61,8 @@ mod tests {
         let cursor = write(OrderOperation::GetOrders, &pending, "17.ord_1");
         assert_eq!(cursor, "MsVj3iq1rlwxNy5vcmRfMQ");
         let read = |operation, filters| read(operation, filters, &cursor);
-        let place = Some(String::from("17.ord_1"));
-        assert_eq!(read(OrderOperation::GetOrders, &pending), place);
+        let position = Some(String::from("17.ord_1"));
+        assert_eq!(read(OrderOperation::GetOrders, &pending), position);
         assert_eq!(read(OrderOperation::GetReturns, &pending), None);
         assert_eq!(read(OrderOperation::GetOrders, &Filters::default()), None);
     }

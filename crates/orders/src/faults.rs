@@ -21,7 +21,7 @@ impl Failure {
     pub(crate) fn fault(self, effect: Effect) -> Fault<Orders> {
         match self {
             Failure::Final(stands, cause) => match *stands {
-                FinalFailure::Violation(wrong) => argument(wrong),
+                FinalFailure::Violation(wrong) => rule_fault(wrong),
                 FinalFailure::Refusal(refused) => {
                     let retry = match refused.reason {
                         RefusalReason::IdempotencyKeyReused | RefusalReason::OutcomeUnknown => {
@@ -29,23 +29,25 @@ impl Failure {
                         }
                         _ => Retry::AfterChange,
                     };
-                    with(no(refused, retry, effect), cause)
+                    with_optional_cause(refusal(refused, retry, effect), cause)
                 }
             },
             Failure::Busy(refused, after, cause) => {
-                let fault = no(*refused, Retry::SameCall, effect)
+                let fault = refusal(*refused, Retry::SameCall, effect)
                     .with_remedy("Send the same call with the same idempotencyKey a little later.");
                 let fault = match after {
                     Some(after) => fault.after(after),
                     None => fault,
                 };
-                with(fault, cause)
+                with_optional_cause(fault, cause)
             }
-            Failure::Limited(after, cause) => with(codes::RateLimited.fault().after(after), cause),
-            Failure::TimedOut(cause) => with(codes::Timeout.fault(effect), cause),
+            Failure::Limited(after, cause) => {
+                with_optional_cause(codes::RateLimited.fault().after(after), cause)
+            }
+            Failure::TimedOut(cause) => with_optional_cause(codes::Timeout.fault(effect), cause),
             Failure::Unavailable(after, cause) => {
                 let after = after.unwrap_or(USUAL_WAIT);
-                with(codes::BackendUnavailable.fault(effect).after(after), cause)
+                with_optional_cause(codes::BackendUnavailable.fault(effect).after(after), cause)
             }
             Failure::BreakerOpen(after) => codes::BackendUnavailable
                 .fault(effect)
@@ -91,7 +93,7 @@ pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
     fault
 }
 
-fn with(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
+fn with_optional_cause(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault<Orders> {
     match cause {
         Some(cause) => fault.with_cause(*cause),
         None => fault,
@@ -116,7 +118,7 @@ fn raise(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
 }
 
 /// Returns the rule's name, what is wrong with the field, and the remedy.
-fn broken(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
+fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
     match rule {
         OrderRule::Amount => (
             "amount",
@@ -182,12 +184,15 @@ fn broken(rule: OrderRule) -> (&'static str, &'static str, &'static str) {
 }
 
 /// Returns the fault of an argument that breaks a rule.
-fn argument(wrong: RuleViolation) -> Fault<Orders> {
+fn rule_fault(wrong: RuleViolation) -> Fault<Orders> {
     let raise = raise(wrong.rule);
-    let (reason, what, remedy) = broken(wrong.rule);
-    let said = ClientText::from(raise.row().message).then(": ");
-    let said = said.quoting(&wrong.field).then(what);
-    let fault = raise.fault().with_message(said).with_remedy(remedy);
+    let (reason, what, remedy) = describe_rule(wrong.rule);
+    let describe_reason = ClientText::from(raise.row().message).then(": ");
+    let describe_reason = describe_reason.quoting(&wrong.field).then(what);
+    let fault = raise
+        .fault()
+        .with_message(describe_reason)
+        .with_remedy(remedy);
     fault.with_facts(|facts| {
         facts.field = Some(wrong.field);
         facts.reason = Some(reason);
@@ -213,7 +218,7 @@ const ARGUMENT_RULES: [(OrderRule, &str); 7] = [
 
 /// Returns a broken argument rule as a violation.
 pub(crate) fn violation(broken_rule: &RuleViolation) -> Violation {
-    let (reason, what, remedy) = broken(broken_rule.rule);
+    let (reason, what, remedy) = describe_rule(broken_rule.rule);
     let mut rules = ARGUMENT_RULES.iter();
     let expected = rules.find(|(rule, _)| *rule == broken_rule.rule);
     let step = |step: &str| match step.parse() {
@@ -239,7 +244,9 @@ pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
         .shown()
         .first()
         .map(|first| first.keyword);
-    let mut rules = ARGUMENT_RULES.into_iter().map(|(rule, _)| broken(rule));
+    let mut rules = ARGUMENT_RULES
+        .into_iter()
+        .map(|(rule, _)| describe_rule(rule));
     match rules.find(|(reason, ..)| Some(*reason) == first) {
         Some((_, _, remedy)) => fault.with_remedy(remedy),
         None => fault,
@@ -247,7 +254,7 @@ pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
 }
 
 /// Every refusal reason that this server names itself.
-const EVERY: [RefusalReason; 16] = [
+const NAMED_REASONS: [RefusalReason; 16] = [
     RefusalReason::OrderNotFound,
     RefusalReason::SkuNotFound,
     RefusalReason::CustomerNotFound,
@@ -270,18 +277,20 @@ impl RefusalReason {
     /// Returns the reason with this identifier: one of this server's, or one of the order system's
     /// own if it has the right form.
     pub fn read(name: &str) -> Option<RefusalReason> {
-        let ours = EVERY.iter().find(|reason| said(reason).0 == name);
+        let ours = NAMED_REASONS
+            .iter()
+            .find(|reason| describe_reason(reason).0 == name);
         ours.cloned().or_else(|| RefusalReason::custom(name))
     }
 }
 
 /// Returns the identifier that replaces one which must not be passed on.
 pub(crate) fn unnamed() -> String {
-    said(&RefusalReason::BackendRefused).0.to_owned()
+    describe_reason(&RefusalReason::BackendRefused).0.to_owned()
 }
 
 /// Returns the identifier of a reason, its message and its remedy.
-fn said(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
+fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
     match reason {
         RefusalReason::OrderNotFound => (
             "ORDER_NOT_FOUND",
@@ -372,8 +381,8 @@ fn said(reason: &RefusalReason) -> (&str, &'static str, &'static str) {
 }
 
 /// Returns the fault of a refusal by the order system.
-fn no(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
-    let (name, what, remedy) = said(&refused.reason);
+fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
+    let (name, what, remedy) = describe_reason(&refused.reason);
     let effect = match refused.reason {
         RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown => effect,
         // A refused request has no effect.
@@ -407,15 +416,21 @@ mod tests {
 
     #[test]
     fn every_identifier_of_ours_stands_in_the_registry() {
-        let ours: Vec<_> = EVERY.iter().map(|reason| said(reason).0).collect();
+        let ours: Vec<_> = NAMED_REASONS
+            .iter()
+            .map(|reason| describe_reason(reason).0)
+            .collect();
         let known: Vec<_> = ORIGINAL_ERRORS.iter().map(|reason| reason.name).collect();
         assert_eq!(ours, known);
     }
 
     #[test]
     fn an_identifier_of_ours_is_known_by_its_name() {
-        for reason in EVERY {
-            assert_eq!(RefusalReason::read(said(&reason).0), Some(reason));
+        for reason in NAMED_REASONS {
+            assert_eq!(
+                RefusalReason::read(describe_reason(&reason).0),
+                Some(reason)
+            );
         }
         let own = RefusalReason::Custom(String::from("CREDIT_HOLD"));
         assert_eq!(RefusalReason::read("CREDIT_HOLD"), Some(own));

@@ -105,11 +105,11 @@ impl GuardedAdapter {
             key,
         };
         let doubted = AtomicBool::new(false);
-        let attempts = self.attempts(request, &context, &doubted);
-        let done = context.deadline.run(attempts).await;
+        let run_attempts = self.run_attempts(request, &context, &doubted);
+        let done = context.deadline.run(run_attempts).await;
         let done = done.unwrap_or(Err(Failure::TimedOut(None)));
         let doubted = doubted.into_inner();
-        let done = done.map_err(|failure| self.honest(failure, request, mark, doubted));
+        let done = done.map_err(|failure| self.overall_failure(failure, request, mark, doubted));
         match (&done, pass) {
             // Neither is evidence about the order system.
             (_, None) | (Err(Failure::CallStopped(_) | Failure::Internal(..)), _) => {}
@@ -121,7 +121,7 @@ impl GuardedAdapter {
 
     /// Makes attempts until one is enough. Sets `doubted` if an attempt may have made its change
     /// without an answer.
-    async fn attempts(
+    async fn run_attempts(
         &self,
         request: &Request,
         context: &RequestContext,
@@ -129,7 +129,7 @@ impl GuardedAdapter {
     ) -> Result<Response, Failure> {
         let operation = request.operation();
         if operation.changes() && !self.adapter.keeps_keys() {
-            return self.ask(request, context).await;
+            return self.attempt_once(request, context).await;
         }
         // The code of the last failure. It is counted as a retry only if another attempt follows.
         let last = &AtomicI32::new(0);
@@ -138,7 +138,7 @@ impl GuardedAdapter {
                 let code = last.load(Ordering::Relaxed);
                 self.metrics.count_retry(operation.name(), code);
             }
-            let done = self.ask(request, context).await;
+            let done = self.attempt_once(request, context).await;
             if let Err(failure) = &done {
                 last.store(failure.code(), Ordering::Relaxed);
                 if failure.is_trouble() && context.mark.effect() == Effect::Unknown {
@@ -154,12 +154,16 @@ impl GuardedAdapter {
     }
 
     /// Makes one attempt. The answer must be of the kind that the request needs.
-    async fn ask(&self, request: &Request, context: &RequestContext) -> Result<Response, Failure> {
+    async fn attempt_once(
+        &self,
+        request: &Request,
+        context: &RequestContext,
+    ) -> Result<Response, Failure> {
         let response = self.adapter.call(request, context).await?;
         let fits = match &response {
             Response::One(_) => request.operation().changes(),
             Response::Page { next, .. } => {
-                let short = |place: &String| place.len() <= POSITION_MAX;
+                let short = |position: &String| position.len() <= POSITION_MAX;
                 !request.operation().changes() && next.as_ref().is_none_or(short)
             }
         };
@@ -171,28 +175,28 @@ impl GuardedAdapter {
     }
 
     /// Returns the failure that is true for all attempts together, if that of the last one is not.
-    fn honest(
+    fn overall_failure(
         &self,
         failure: Failure,
         request: &Request,
         mark: &EffectMark,
         doubted: bool,
     ) -> Failure {
-        let keyless = request.operation().changes() && !self.adapter.keeps_keys();
+        let is_keyless = request.operation().changes() && !self.adapter.keeps_keys();
         match failure {
             // This failure invites a retry, and nothing would prevent a second change.
             Failure::TimedOut(cause) | Failure::Unavailable(_, cause)
-                if keyless && mark.effect() != Effect::None =>
+                if is_keyless && mark.effect() != Effect::None =>
             {
-                let stands = FinalFailure::Refusal(RefusalReason::OutcomeUnknown.into());
-                Failure::Final(Box::new(stands), cause)
+                let final_failure = FinalFailure::Refusal(RefusalReason::OutcomeUnknown.into());
+                Failure::Final(Box::new(final_failure), cause)
             }
             // This failure claims that nothing happened, but an earlier attempt may have made the
             // change.
             Failure::Limited(after, cause) if doubted => Failure::Unavailable(Some(after), cause),
             Failure::Busy(_, after, cause) if doubted => Failure::Unavailable(after, cause),
             Failure::Unsupported if doubted => Failure::Unavailable(None, None),
-            Failure::Final(stands, cause) if doubted && stands.refuses_us() => {
+            Failure::Final(final_failure, cause) if doubted && final_failure.refuses_us() => {
                 Failure::Unavailable(None, cause)
             }
             failure => failure,

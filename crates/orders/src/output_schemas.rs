@@ -66,7 +66,7 @@ fn address() -> Value {
     )
 }
 
-fn person() -> Value {
+fn contact() -> Value {
     json!({ "email": text(), "firstName": text(), "lastName": text() })
 }
 
@@ -83,7 +83,7 @@ fn order() -> Value {
         }),
         json!({ "name": text() }),
     );
-    let mut customer = person();
+    let mut customer = contact();
     customer["id"] = text();
     shape(
         stamped(json!({
@@ -134,7 +134,7 @@ fn returned() -> Value {
 }
 
 fn customer() -> Value {
-    shape(stamped(json!({ "id": text() })), person())
+    shape(stamped(json!({ "id": text() })), contact())
 }
 
 fn product() -> Value {

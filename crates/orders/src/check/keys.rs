@@ -48,10 +48,10 @@ async fn same_key(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let external = run.probe.id();
-    let asked = run.order(&external).await?;
+    let arguments = run.order(&external).await?;
     let (probe, key) = (&run.probe, run.probe.key());
     let first = probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     if probe.needs(&[OrderOperation::UpdateOrder]).is_ok() {
         // The stored answer must be the first one, not the order as it is now.
@@ -61,7 +61,7 @@ async fn same_key(run: &mut CheckRun) -> StepResult {
             .await?;
     }
     let second = probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     if text(&first, "id") != text(&second, "id") {
         return failed("a second order was made");
@@ -76,15 +76,15 @@ async fn odd_key(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let external = run.probe.id();
-    let asked = run.order(&external).await?;
+    let arguments = run.order(&external).await?;
     let probe = &run.probe;
     let mut key = probe.key();
     key.key.push_str(" schlüssel 钥匙");
     let first = probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     let second = probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     match first == second {
         true => Ok(String::from("the same answer twice")),
@@ -96,11 +96,11 @@ async fn key_reused(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let (external, other) = (run.probe.id(), run.probe.id());
-    let asked = run.order(&external).await?;
+    let arguments = run.order(&external).await?;
     let changed = run.order(&other).await?;
     let (probe, key) = (&run.probe, run.probe.key());
     probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     let seen = probe
         .ask(OrderOperation::CreateOrder, &key, &changed)
@@ -112,11 +112,11 @@ async fn keys_apart(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let (external, other) = (run.probe.id(), run.probe.id());
-    let asked = run.order(&external).await?;
+    let arguments = run.order(&external).await?;
     let changed = run.order(&other).await?;
     let (probe, mut key) = (&run.probe, run.probe.key());
     let first = probe
-        .change(OrderOperation::CreateOrder, &key, &asked)
+        .change(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     let id = text(&first, "id");
     if probe.needs(&[OrderOperation::UpdateOrder]).is_ok() {
@@ -139,7 +139,7 @@ async fn failure_stands(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe
         .needs(&[OrderOperation::UpdateOrder, OrderOperation::FulfillOrder])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let (probe, key) = (&run.probe, run.probe.key());
     let deliver = json!({ "orderId": test_order.id, "updates": { "status": "delivered" } });
     let before = probe
@@ -164,14 +164,14 @@ async fn concurrent_duplicates(run: &mut CheckRun) -> StepResult {
     run.probe.needs_keys()?;
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let external = run.probe.id();
-    let mut asked = run.order(&external).await?;
+    let mut arguments = run.order(&external).await?;
     // Without an external id, only the key prevents several orders.
-    if let Some(order) = asked["order"].as_object_mut() {
+    if let Some(order) = arguments["order"].as_object_mut() {
         order.shift_remove("externalId");
         order.insert(String::from("tags"), json!([external]));
     }
     let (probe, key) = (&run.probe, run.probe.key());
-    let sent = (0..AT_ONCE).map(|_| probe.ask(OrderOperation::CreateOrder, &key, &asked));
+    let sent = (0..AT_ONCE).map(|_| probe.ask(OrderOperation::CreateOrder, &key, &arguments));
     let mut made = Vec::new();
     let mut busy = 0;
     for seen in join_all(sent).await {
@@ -180,7 +180,7 @@ async fn concurrent_duplicates(run: &mut CheckRun) -> StepResult {
             busy += 1;
             continue;
         }
-        made.push(probe.made(OrderOperation::CreateOrder, &seen)?);
+        made.push(probe.entity(OrderOperation::CreateOrder, &seen)?);
     }
     let Some(first) = made.first() else {
         return skipped("every request was answered with a retryable failure");

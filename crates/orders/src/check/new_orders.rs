@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 async fn create(run: &mut CheckRun) -> StepResult {
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let order = &test_order.order;
     has(order, "status", &json!("pending"))?;
     has(order, "externalId", &json!(test_order.external))?;
@@ -49,27 +49,30 @@ async fn create(run: &mut CheckRun) -> StepResult {
     has(order, "discountTotal", &json!("3"))?;
     has(order, "total", &json!("3"))?;
     let line = &order["lineItems"][0];
-    for (name, wanted) in [
+    for (name, expected) in [
         ("quantity", 3),
         ("fulfilledQuantity", 0),
         ("cancelledQuantity", 0),
         ("returnedQuantity", 0),
     ] {
-        has(line, name, &json!(wanted))?;
+        has(line, name, &json!(expected))?;
     }
     Ok(format!("made {}", shown(&test_order.id)))
 }
 
 async fn find(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::GetOrders])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let filters = [
         ("ids", &test_order.id),
         ("externalIds", &test_order.external),
     ];
     for (filter, id) in filters {
-        let asked = json!({ filter: [id] });
-        let (found, next) = run.probe.page(OrderOperation::GetOrders, 5, asked).await?;
+        let arguments = json!({ filter: [id] });
+        let (found, next) = run
+            .probe
+            .page(OrderOperation::GetOrders, 5, arguments)
+            .await?;
         let ids: Vec<_> = found.iter().map(|order| text(order, "id")).collect();
         if ids != [test_order.id.as_str()] || next.is_some() {
             return failed(format!("{} orders for {filter} of one", ids.len()));
@@ -83,19 +86,21 @@ async fn pages(run: &mut CheckRun) -> StepResult {
     let mut made = Vec::new();
     let mut externals = Vec::new();
     for _ in 0..3 {
-        let test_order = run.place().await?;
+        let test_order = run.create_order().await?;
         made.push(test_order.id);
         externals.push(test_order.external);
     }
     let mut seen = Vec::new();
-    let mut asked = json!({ "externalIds": externals });
+    let mut arguments = json!({ "externalIds": externals });
     // One more page than orders: the last page may be empty.
     for _ in 0..=made.len() {
-        let page = run.probe.page(OrderOperation::GetOrders, 1, asked.clone());
+        let page = run
+            .probe
+            .page(OrderOperation::GetOrders, 1, arguments.clone());
         let (orders, next) = page.await?;
         seen.extend(orders.iter().map(|order| text(order, "id")));
         match next {
-            Some(next) => asked["cursor"] = json!(next),
+            Some(next) => arguments["cursor"] = json!(next),
             None if seen == made => return Ok(String::from("three pages, in order")),
             None => return failed(format!("{} orders, or in another order", seen.len())),
         }
@@ -106,9 +111,10 @@ async fn pages(run: &mut CheckRun) -> StepResult {
 async fn unknown_sku(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let (external, sku) = (run.probe.id(), run.probe.id());
-    let asked = json!({ "order": { "externalId": external, "lineItems": quantities(&sku, 1) } });
+    let arguments =
+        json!({ "order": { "externalId": external, "lineItems": quantities(&sku, 1) } });
     let words = run
-        .refused(OrderOperation::CreateOrder, asked, "SKU_NOT_FOUND")
+        .refused(OrderOperation::CreateOrder, arguments, "SKU_NOT_FOUND")
         .await?;
     run.not_made(&external).await?;
     Ok(words)
@@ -117,12 +123,12 @@ async fn unknown_sku(run: &mut CheckRun) -> StepResult {
 async fn wrong_total(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::CreateOrder])?;
     let external = run.probe.id();
-    let mut asked = run.order(&external).await?;
-    asked["order"]["total"] = json!("4");
+    let mut arguments = run.order(&external).await?;
+    arguments["order"]["total"] = json!("4");
     let key = run.probe.key();
     let seen = run
         .probe
-        .ask(OrderOperation::CreateOrder, &key, &asked)
+        .ask(OrderOperation::CreateOrder, &key, &arguments)
         .await?;
     if !matches!(seen.status(), 400..=499) {
         return failed(seen.words());
@@ -132,8 +138,12 @@ async fn wrong_total(run: &mut CheckRun) -> StepResult {
 }
 
 async fn external_id_conflict(run: &mut CheckRun) -> StepResult {
-    let test_order = run.place().await?;
-    let asked = run.order(&test_order.external).await?;
-    run.refused(OrderOperation::CreateOrder, asked, "EXTERNAL_ID_CONFLICT")
-        .await
+    let test_order = run.create_order().await?;
+    let arguments = run.order(&test_order.external).await?;
+    run.refused(
+        OrderOperation::CreateOrder,
+        arguments,
+        "EXTERNAL_ID_CONFLICT",
+    )
+    .await
 }

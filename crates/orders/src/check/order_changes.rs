@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
 async fn unknown_order(run: &mut CheckRun) -> StepResult {
     let id = run.probe.id();
     let lines = quantities("candor-check", 1);
-    let asked = [
+    let arguments = [
         (
             OrderOperation::UpdateOrder,
             json!({ "orderId": id, "updates": { "notes": "x" } }),
@@ -76,12 +76,12 @@ async fn unknown_order(run: &mut CheckRun) -> StepResult {
         ),
     ];
     let mut names = Vec::new();
-    for (operation, asked) in asked {
+    for (operation, arguments) in arguments {
         if run.probe.needs(&[operation]).is_err() {
             continue;
         }
         let key = run.probe.key();
-        let seen = run.probe.ask(operation, &key, &asked).await?;
+        let seen = run.probe.ask(operation, &key, &arguments).await?;
         seen.refused("ORDER_NOT_FOUND")?;
         if seen.status() != 404 {
             return failed(seen.words());
@@ -96,16 +96,16 @@ async fn unknown_order(run: &mut CheckRun) -> StepResult {
 
 async fn update(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::UpdateOrder])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let updates = json!({ "status": "confirmed", "notes": "checked" });
-    let asked = json!({ "orderId": test_order.id, "updates": updates });
-    let order = run.step(OrderOperation::UpdateOrder, asked).await?;
-    for (name, wanted) in [
+    let arguments = json!({ "orderId": test_order.id, "updates": updates });
+    let order = run.step(OrderOperation::UpdateOrder, arguments).await?;
+    for (name, expected) in [
         ("id", test_order.id.as_str()),
         ("status", "confirmed"),
         ("notes", "checked"),
     ] {
-        has(&order, name, &json!(wanted))?;
+        has(&order, name, &json!(expected))?;
     }
     has(&order, "lineItems", &test_order.order["lineItems"])?;
     Ok(String::from("confirmed, with notes"))
@@ -113,12 +113,12 @@ async fn update(run: &mut CheckRun) -> StepResult {
 
 async fn invalid_step(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::UpdateOrder])?;
-    let test_order = run.place().await?;
-    let asked = json!({ "orderId": test_order.id, "updates": { "status": "delivered" } });
+    let test_order = run.create_order().await?;
+    let arguments = json!({ "orderId": test_order.id, "updates": { "status": "delivered" } });
     let status = ("status", json!("pending"));
     run.refused_with(
         OrderOperation::UpdateOrder,
-        asked,
+        arguments,
         "INVALID_ORDER_STATE",
         status,
     )
@@ -127,7 +127,7 @@ async fn invalid_step(run: &mut CheckRun) -> StepResult {
 
 async fn cancel(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::CancelOrder])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let sku = run.sku().await?;
     let part = json!({ "orderId": test_order.id, "lineItems": quantities(&sku, 1) });
     let order = run.step(OrderOperation::CancelOrder, part).await?;
@@ -142,13 +142,14 @@ async fn cancel(run: &mut CheckRun) -> StepResult {
 
 async fn cancel_twice(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::CancelOrder])?;
-    let test_order = run.place().await?;
-    let asked = json!({ "orderId": test_order.id });
-    run.step(OrderOperation::CancelOrder, asked.clone()).await?;
+    let test_order = run.create_order().await?;
+    let arguments = json!({ "orderId": test_order.id });
+    run.step(OrderOperation::CancelOrder, arguments.clone())
+        .await?;
     let status = ("status", json!("cancelled"));
     run.refused_with(
         OrderOperation::CancelOrder,
-        asked,
+        arguments,
         "INVALID_ORDER_STATE",
         status,
     )
@@ -157,13 +158,13 @@ async fn cancel_twice(run: &mut CheckRun) -> StepResult {
 
 async fn fulfill_too_much(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::FulfillOrder])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let sku = run.sku().await?;
-    let asked = json!({ "orderId": test_order.id, "lineItems": quantities(&sku, 4) });
+    let arguments = json!({ "orderId": test_order.id, "lineItems": quantities(&sku, 4) });
     let open = ("available", json!(3));
     run.refused_with(
         OrderOperation::FulfillOrder,
-        asked,
+        arguments,
         "QUANTITY_EXCEEDS_OPEN",
         open,
     )
@@ -175,13 +176,14 @@ async fn fulfill_without_address(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&operations)?;
     let sku = run.sku().await?;
     let external = run.probe.id();
-    let asked = json!({ "order": { "externalId": external, "lineItems": quantities(&sku, 1) } });
-    let order = run.step(OrderOperation::CreateOrder, asked).await?;
+    let arguments =
+        json!({ "order": { "externalId": external, "lineItems": quantities(&sku, 1) } });
+    let order = run.step(OrderOperation::CreateOrder, arguments).await?;
     let key = run.probe.key();
-    let asked = json!({ "orderId": text(&order, "id") });
+    let arguments = json!({ "orderId": text(&order, "id") });
     let seen = run
         .probe
-        .ask(OrderOperation::FulfillOrder, &key, &asked)
+        .ask(OrderOperation::FulfillOrder, &key, &arguments)
         .await?;
     match seen.status() {
         400..=499 => Ok(seen.words()),
@@ -191,7 +193,7 @@ async fn fulfill_without_address(run: &mut CheckRun) -> StepResult {
 
 async fn fulfill(run: &mut CheckRun) -> StepResult {
     run.probe.needs(&[OrderOperation::FulfillOrder])?;
-    let test_order = run.place().await?;
+    let test_order = run.create_order().await?;
     let sku = run.sku().await?;
     let sent = |made: &Value| -> i64 {
         let lines = made["lineItems"].as_array().cloned().unwrap_or_default();
@@ -226,17 +228,17 @@ async fn fulfill(run: &mut CheckRun) -> StepResult {
 async fn shipped(run: &mut CheckRun) -> StepResult<TestOrder> {
     run.probe
         .needs(&[OrderOperation::FulfillOrder, OrderOperation::CreateReturn])?;
-    let test_order = run.place().await?;
-    let asked = json!({ "orderId": test_order.id });
-    run.step(OrderOperation::FulfillOrder, asked).await?;
+    let test_order = run.create_order().await?;
+    let arguments = json!({ "orderId": test_order.id });
+    run.step(OrderOperation::FulfillOrder, arguments).await?;
     Ok(test_order)
 }
 
 async fn create_return(run: &mut CheckRun) -> StepResult {
     let test_order = shipped(run).await?;
     let lines = quantities(&run.sku().await?, 2);
-    let asked = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
-    let made = run.step(OrderOperation::CreateReturn, asked).await?;
+    let arguments = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
+    let made = run.step(OrderOperation::CreateReturn, arguments).await?;
     has(&made, "orderId", &json!(test_order.id))?;
     has(&made, "outcome", &json!("refund"))?;
     has(&made, "lineItems", &lines)?;
@@ -246,11 +248,11 @@ async fn create_return(run: &mut CheckRun) -> StepResult {
 async fn return_too_much(run: &mut CheckRun) -> StepResult {
     let test_order = shipped(run).await?;
     let lines = quantities(&run.sku().await?, 4);
-    let asked = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
+    let arguments = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
     let sent = ("available", json!(3));
     run.refused_with(
         OrderOperation::CreateReturn,
-        asked,
+        arguments,
         "RETURN_EXCEEDS_FULFILLED",
         sent,
     )

@@ -2,7 +2,7 @@
 
 use crate::http::capabilities::Capabilities;
 use crate::http::client::{AdapterClient, AdapterResponse};
-use crate::http::failures::ErrorBody;
+use crate::http::failures::AdapterErrorBody;
 use crate::http::responses::EntitySchemas;
 use crate::http::{AdapterSetupError, HttpSettings, headers};
 use crate::{IdempotencyKey, OrderOperation, Response};
@@ -132,9 +132,9 @@ impl Probe {
         &self,
         operation: OrderOperation,
         key: &IdempotencyKey,
-        asked: &Value,
+        arguments: &Value,
     ) -> StepResult<ProbeResponse> {
-        self.send(operation.name(), Some(key), asked.to_string())
+        self.send(operation.name(), Some(key), arguments.to_string())
             .await
     }
 
@@ -143,14 +143,14 @@ impl Probe {
         &self,
         operation: OrderOperation,
         key: &IdempotencyKey,
-        asked: &Value,
+        arguments: &Value,
     ) -> StepResult<Value> {
-        let seen = self.ask(operation, key, asked).await?;
-        self.made(operation, &seen)
+        let seen = self.ask(operation, key, arguments).await?;
+        self.entity(operation, &seen)
     }
 
     /// Returns the entity of a successful response.
-    pub(super) fn made(
+    pub(super) fn entity(
         &self,
         operation: OrderOperation,
         seen: &ProbeResponse,
@@ -168,10 +168,12 @@ impl Probe {
         &self,
         operation: OrderOperation,
         size: usize,
-        mut asked: Value,
+        mut arguments: Value,
     ) -> StepResult<(Vec<Value>, Option<String>)> {
-        asked["pageSize"] = json!(size);
-        let seen = self.send(operation.name(), None, asked.to_string()).await?;
+        arguments["pageSize"] = json!(size);
+        let seen = self
+            .send(operation.name(), None, arguments.to_string())
+            .await?;
         seen.succeeded()?;
         let read = self.schemas.page(operation, size, &seen.response);
         match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
@@ -185,8 +187,8 @@ impl Probe {
 
     /// Returns the orders with this external id.
     pub(super) async fn orders(&self, external: &str) -> StepResult<Vec<Value>> {
-        let asked = json!({ "externalIds": [external] });
-        let found = self.page(OrderOperation::GetOrders, 10, asked).await?;
+        let arguments = json!({ "externalIds": [external] });
+        let found = self.page(OrderOperation::GetOrders, 10, arguments).await?;
         Ok(found.0)
     }
 }
@@ -216,14 +218,14 @@ impl ProbeResponse {
         self.response.status.as_u16()
     }
 
-    pub(super) fn said(&self) -> ErrorBody {
-        ErrorBody::read(&self.response)
+    pub(super) fn error_body(&self) -> AdapterErrorBody {
+        AdapterErrorBody::read(&self.response)
     }
 
     /// Describes the answer in a few words.
     pub(super) fn words(&self) -> String {
         let (operation, status) = (self.operation, self.status());
-        let code = match self.said().code {
+        let code = match self.error_body().code {
             Some(code) if !self.response.status.is_success() => format!(" {}", shown(&code)),
             _ => String::new(),
         };
@@ -239,10 +241,10 @@ impl ProbeResponse {
 
     /// Checks that the answer is a final refusal with this code.
     pub(super) fn refused(&self, code: &str) -> StepResult {
-        let said = self.said();
-        match (self.status(), said.code.as_deref()) {
+        let error_body = self.error_body();
+        match (self.status(), error_body.code.as_deref()) {
             (408 | 429, _) => failed(self.words()),
-            (400..=499, Some(named)) if named == code && !said.retryable => Ok(self.words()),
+            (400..=499, Some(named)) if named == code && !error_body.retryable => Ok(self.words()),
             (400..=499, Some(named)) if named == code => {
                 failed(format!("{}, said to be retryable", self.words()))
             }
@@ -252,8 +254,8 @@ impl ProbeResponse {
 
     /// Returns true if the answer is a refusal that may be retried.
     pub(super) fn is_busy(&self) -> bool {
-        let said = self.said();
-        matches!(self.status(), 400..=499) && said.retryable || self.status() == 429
+        let error_body = self.error_body();
+        matches!(self.status(), 400..=499) && error_body.retryable || self.status() == 429
     }
 }
 

@@ -142,7 +142,7 @@ async fn fits(run: &mut CheckRun, operation: OrderOperation) -> StepResult {
 
 async fn unknown_ids(run: &mut CheckRun) -> StepResult {
     let probe = &run.probe;
-    let mut asked = Vec::new();
+    let mut queried = Vec::new();
     for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
         if probe.needs(&[operation]).is_err() {
             continue;
@@ -158,11 +158,11 @@ async fn unknown_ids(run: &mut CheckRun) -> StepResult {
             let (name, count) = (operation.name(), items.len());
             return failed(format!("{name}: {count} entities for {filter} of nobody"));
         }
-        asked.push(operation.name());
+        queried.push(operation.name());
     }
-    match asked.is_empty() {
+    match queried.is_empty() {
         true => skipped("no query is offered"),
-        false => Ok(format!("nothing from {}", asked.join(", "))),
+        false => Ok(format!("nothing from {}", queried.join(", "))),
     }
 }
 

@@ -25,11 +25,11 @@ impl CheckRun {
         if self.probe.needs(&[OrderOperation::GetInventory]).is_err() {
             return skipped(none);
         }
-        let mut asked = json!({});
+        let mut arguments = json!({});
         for _ in 0..PAGES {
             let page = self
                 .probe
-                .page(OrderOperation::GetInventory, 100, asked)
+                .page(OrderOperation::GetInventory, 100, arguments)
                 .await?;
             let plenty = |item: &&Value| item["availableTotal"].as_i64() >= Some(UNITS);
             if let Some(item) = page.0.iter().find(plenty) {
@@ -38,7 +38,7 @@ impl CheckRun {
                 return Ok(sku);
             }
             match page.1 {
-                Some(next) => asked = json!({ "cursor": next }),
+                Some(next) => arguments = json!({ "cursor": next }),
                 None => break,
             }
         }
@@ -59,14 +59,14 @@ impl CheckRun {
     }
 
     /// Creates an order.
-    pub(super) async fn place(&mut self) -> StepResult<TestOrder> {
+    pub(super) async fn create_order(&mut self) -> StepResult<TestOrder> {
         self.probe.needs(&[OrderOperation::CreateOrder])?;
         let external = self.probe.id();
-        let asked = self.order(&external).await?;
+        let arguments = self.order(&external).await?;
         let key = self.probe.key();
         let order = self
             .probe
-            .change(OrderOperation::CreateOrder, &key, &asked)
+            .change(OrderOperation::CreateOrder, &key, &arguments)
             .await?;
         Ok(TestOrder {
             id: text(&order, "id"),
@@ -76,20 +76,24 @@ impl CheckRun {
     }
 
     /// Makes a change that must succeed.
-    pub(super) async fn step(&self, operation: OrderOperation, asked: Value) -> StepResult<Value> {
+    pub(super) async fn step(
+        &self,
+        operation: OrderOperation,
+        arguments: Value,
+    ) -> StepResult<Value> {
         let key = self.probe.key();
-        self.probe.change(operation, &key, &asked).await
+        self.probe.change(operation, &key, &arguments).await
     }
 
     /// Makes a change that must be refused with this code.
     pub(super) async fn refused(
         &self,
         operation: OrderOperation,
-        asked: Value,
+        arguments: Value,
         code: &str,
     ) -> StepResult {
         let key = self.probe.key();
-        let seen = self.probe.ask(operation, &key, &asked).await?;
+        let seen = self.probe.ask(operation, &key, &arguments).await?;
         seen.refused(code)
     }
 
@@ -97,17 +101,17 @@ impl CheckRun {
     pub(super) async fn refused_with(
         &self,
         operation: OrderOperation,
-        asked: Value,
+        arguments: Value,
         code: &str,
-        (fact, wanted): (&str, Value),
+        (fact, expected): (&str, Value),
     ) -> StepResult {
         let key = self.probe.key();
-        let seen = self.probe.ask(operation, &key, &asked).await?;
+        let seen = self.probe.ask(operation, &key, &arguments).await?;
         let words = seen.refused(code)?;
         let body: Value = serde_json::from_slice(&seen.response.body).unwrap_or_default();
         let found = &body["error"]["context"][fact];
-        match *found == wanted {
-            true => Ok(format!("{words} with {fact} {wanted}")),
+        match *found == expected {
+            true => Ok(format!("{words} with {fact} {expected}")),
             false => failed(format!("{words} with {fact} {}", shown(&found.to_string()))),
         }
     }
@@ -138,18 +142,18 @@ pub(super) fn text(entity: &Value, name: &str) -> String {
 }
 
 /// Checks that a member has a value. Trailing zeros of amounts do not matter.
-pub(super) fn has(entity: &Value, name: &str, wanted: &Value) -> StepResult<()> {
+pub(super) fn has(entity: &Value, name: &str, expected: &Value) -> StepResult<()> {
     let plain = |value: &Value| match value.as_str() {
         Some(text) if text.contains('.') => {
             json!(text.trim_end_matches('0').trim_end_matches('.'))
         }
         _ => value.clone(),
     };
-    match plain(&entity[name]) == *wanted {
+    match plain(&entity[name]) == *expected {
         true => Ok(()),
         false => {
             let found = shown(&entity[name].to_string());
-            failed(format!("{name} is {found}, not {wanted}"))
+            failed(format!("{name} is {found}, not {expected}"))
         }
     }
 }

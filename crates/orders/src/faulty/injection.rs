@@ -18,10 +18,10 @@ impl Script {
     pub(super) fn injection(&self, operation: OrderOperation, number: u64) -> Injection<'_> {
         let mut latency = Duration::ZERO;
         let rules = self.rules.iter().enumerate();
-        for (place, rule) in rules.filter(|(_, rule)| rule.is_about(operation)) {
+        for (index, rule) in rules.filter(|(_, rule)| rule.applies_to(operation)) {
             if !rule
                 .when
-                .hits([self.seed, place as u64, operation as u64, number])
+                .matches([self.seed, index as u64, operation as u64, number])
             {
                 continue;
             }
@@ -41,7 +41,7 @@ impl Script {
 }
 
 impl ScriptRule {
-    fn is_about(&self, operation: OrderOperation) -> bool {
+    fn applies_to(&self, operation: OrderOperation) -> bool {
         let named = self.operations.as_ref();
         named.is_none_or(|named| named.contains(&operation))
     }
@@ -49,7 +49,7 @@ impl ScriptRule {
 
 impl CallSelector {
     /// Returns true if a rule matches. The last of the four numbers is the call's.
-    fn hits(&self, of: [u64; 4]) -> bool {
+    fn matches(&self, of: [u64; 4]) -> bool {
         let [.., number] = of;
         match self {
             CallSelector::Every(every) => number.is_multiple_of(every.get()),
@@ -65,11 +65,11 @@ impl CallSelector {
 /// Returns 64 evenly distributed bits that are a function of these numbers.
 fn draw(of: [u64; 4]) -> u64 {
     of.into_iter()
-        .fold(0, |state: u64, part| mixed(state ^ mixed(part)))
+        .fold(0, |state: u64, part| mix(state ^ mix(part)))
 }
 
 /// Returns the next number of SplitMix64 after this state.
-fn mixed(state: u64) -> u64 {
+fn mix(state: u64) -> u64 {
     let state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     /// Returns the numbers of the failing calls among the first ones.
-    fn hit(script: &Script, operation: OrderOperation, calls: u64) -> Vec<u64> {
+    fn failing_calls(script: &Script, operation: OrderOperation, calls: u64) -> Vec<u64> {
         let fails = |number: &u64| script.injection(operation, *number).fault.is_some();
         (1..=calls).filter(fails).collect()
     }
@@ -94,7 +94,7 @@ mod tests {
     fn the_generator_is_the_published_one() {
         // The first three numbers of SplitMix64 from the state 1234567.
         let step = 0x9E37_79B9_7F4A_7C15_u64;
-        let drawn = [0, 1, 2].map(|n: u64| mixed(1_234_567_u64.wrapping_add(step.wrapping_mul(n))));
+        let drawn = [0, 1, 2].map(|n: u64| mix(1_234_567_u64.wrapping_add(step.wrapping_mul(n))));
         let published = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -105,32 +105,44 @@ mod tests {
 
     #[test]
     fn an_operation_is_known_by_its_place() {
-        for (place, operation) in OrderOperation::ALL.into_iter().enumerate() {
-            assert_eq!(operation as usize, place);
+        for (index, operation) in OrderOperation::ALL.into_iter().enumerate() {
+            assert_eq!(operation as usize, index);
         }
     }
 
     #[test]
     fn calls_are_chosen_by_number() {
         let every = script(r#"{"every":3,"fault":{"kind":"hang"}}"#);
-        assert_eq!(hit(&every, OrderOperation::GetOrders, 10), [3, 6, 9]);
+        assert_eq!(
+            failing_calls(&every, OrderOperation::GetOrders, 10),
+            [3, 6, 9]
+        );
         let calls = script(r#"{"calls":[4,3],"fault":{"kind":"hang"}}"#);
-        assert_eq!(hit(&calls, OrderOperation::GetOrders, 10), [3, 4]);
+        assert_eq!(failing_calls(&calls, OrderOperation::GetOrders, 10), [3, 4]);
     }
 
     #[test]
     fn chance_is_the_same_every_time_and_another_for_each_rule_operation_and_seed() {
         let tenth = script(r#"{"percent":10,"fault":{"kind":"hang"}}"#);
-        let creates = hit(&tenth, OrderOperation::CreateOrder, 100);
+        let creates = failing_calls(&tenth, OrderOperation::CreateOrder, 100);
         assert_eq!(creates, [1, 34, 37, 38, 64, 73, 76, 88, 95]);
-        assert_ne!(hit(&tenth, OrderOperation::GetOrders, 100), creates);
+        assert_ne!(
+            failing_calls(&tenth, OrderOperation::GetOrders, 100),
+            creates
+        );
         let second = script(
             r#"{"percent":0,"fault":{"kind":"hang"}},{"percent":10,"fault":{"kind":"hang"}}"#,
         );
-        assert_ne!(hit(&second, OrderOperation::CreateOrder, 100), creates);
+        assert_ne!(
+            failing_calls(&second, OrderOperation::CreateOrder, 100),
+            creates
+        );
         let seeded = r#"{"seed":8,"rules":[{"percent":10,"fault":{"kind":"hang"}}]}"#;
         let seeded = Script::read(seeded).unwrap();
-        assert_ne!(hit(&seeded, OrderOperation::CreateOrder, 100), creates);
+        assert_ne!(
+            failing_calls(&seeded, OrderOperation::CreateOrder, 100),
+            creates
+        );
     }
 
     #[test]
@@ -139,8 +151,8 @@ mod tests {
             let script = script(&format!(
                 r#"{{"percent":{percent},"fault":{{"kind":"hang"}}}}"#
             ));
-            let hits = hit(&script, OrderOperation::CancelOrder, 10_000).len();
-            assert!(most.contains(&hits), "{percent}: {hits}");
+            let matches = failing_calls(&script, OrderOperation::CancelOrder, 10_000).len();
+            assert!(most.contains(&matches), "{percent}: {matches}");
         }
     }
 

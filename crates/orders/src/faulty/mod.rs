@@ -35,7 +35,7 @@ impl FaultyAdapter {
     }
 
     /// Counts the call, and returns its number among those of its operation, starting at 1.
-    fn number(&self, operation: OrderOperation) -> u64 {
+    fn next_number(&self, operation: OrderOperation) -> u64 {
         let calls = self.calls.get(operation as usize);
         calls.map_or(0, |calls| calls.fetch_add(1, Ordering::Relaxed)) + 1
     }
@@ -51,11 +51,11 @@ impl FaultyAdapter {
             // The caller has already waited.
             InjectedFault::Latency { .. } => return self.inner.call(request, context).await,
             InjectedFault::Unavailable { retry_after_ms } => {
-                Failure::Unavailable(millis(retry_after_ms), injected())
+                Failure::Unavailable(millis(retry_after_ms), injected_cause())
             }
-            InjectedFault::Timeout {} => Failure::TimedOut(injected()),
+            InjectedFault::Timeout {} => Failure::TimedOut(injected_cause()),
             InjectedFault::Limited { retry_after_ms } => {
-                Failure::Limited(Duration::from_millis(*retry_after_ms), injected())
+                Failure::Limited(Duration::from_millis(*retry_after_ms), injected_cause())
             }
             InjectedFault::Refused {
                 original_error,
@@ -64,8 +64,8 @@ impl FaultyAdapter {
             InjectedFault::Unsupported {} => Failure::Unsupported,
             InjectedFault::Garbage {} => with_cause(RefusalReason::InvalidAdapterResponse.into()),
             InjectedFault::Hang {} => pending().await,
-            InjectedFault::LostAnswer {} => self.lost(request, context).await,
-            InjectedFault::LostHang {} => match self.lost(request, context).await {
+            InjectedFault::LostAnswer {} => self.discard_answer(request, context).await,
+            InjectedFault::LostHang {} => match self.discard_answer(request, context).await {
                 stopped @ Failure::CallStopped(_) => stopped,
                 _ => pending().await,
             },
@@ -75,12 +75,12 @@ impl FaultyAdapter {
 
     /// Completes the request and discards the answer, so that its effect is unknown. A call that
     /// was cancelled before its change began has no answer to discard.
-    async fn lost(&self, request: &Request, context: &RequestContext) -> Failure {
+    async fn discard_answer(&self, request: &Request, context: &RequestContext) -> Failure {
         match self.inner.call(request, context).await {
             Err(stopped @ Failure::CallStopped(_)) => stopped,
             _ => {
                 context.mark.doubt();
-                Failure::Unavailable(None, injected())
+                Failure::Unavailable(None, injected_cause())
             }
         }
     }
@@ -99,7 +99,9 @@ impl Adapter for FaultyAdapter {
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             let operation = request.operation();
-            let injection = self.script.injection(operation, self.number(operation));
+            let injection = self
+                .script
+                .injection(operation, self.next_number(operation));
             if !injection.latency.is_zero() {
                 tokio::time::sleep(injection.latency).await;
             }
@@ -116,20 +118,20 @@ impl Adapter for FaultyAdapter {
 }
 
 /// The logged cause of an injected failure.
-fn injected() -> Option<Box<Cause>> {
+fn injected_cause() -> Option<Box<Cause>> {
     Some(Box::new(Cause::from("injected by the script")))
 }
 
 fn with_cause(failure: Failure) -> Failure {
     match failure {
-        Failure::Final(stands, _) => Failure::Final(stands, injected()),
+        Failure::Final(stands, _) => Failure::Final(stands, injected_cause()),
         failure => failure,
     }
 }
 
 fn refused(reason: &RefusalReason, retryable: bool) -> Failure {
     match retryable {
-        true => Failure::Busy(Box::new(reason.clone().into()), None, injected()),
+        true => Failure::Busy(Box::new(reason.clone().into()), None, injected_cause()),
         false => with_cause(reason.clone().into()),
     }
 }

@@ -95,22 +95,22 @@ impl InjectedFault {
 /// An error in a script, with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
-    place: String,
+    path: String,
     what: String,
 }
 
 impl ScriptError {
-    fn new(place: impl Into<String>, what: impl Into<String>) -> ScriptError {
-        let (place, what) = (place.into(), what.into());
-        ScriptError { place, what }
+    fn new(path: impl Into<String>, what: impl Into<String>) -> ScriptError {
+        let (path, what) = (path.into(), what.into());
+        ScriptError { path, what }
     }
 }
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place.as_str() {
+        match self.path.as_str() {
             "" => write!(out, "the script of faults: {}", self.what),
-            place => write!(out, "the script of faults, {place}: {}", self.what),
+            path => write!(out, "the script of faults, {path}: {}", self.what),
         }
     }
 }
@@ -150,7 +150,7 @@ impl Script {
             return Err(ScriptError::new("rules", what));
         }
         let rules = written.rules.iter().enumerate();
-        let rules: Result<_, _> = rules.map(|(place, rule)| read_rule(place, rule)).collect();
+        let rules: Result<_, _> = rules.map(|(path, rule)| read_rule(path, rule)).collect();
         Ok(Script {
             seed: written.seed,
             rules: rules?,
@@ -160,23 +160,23 @@ impl Script {
 
 /// Parses the object at `path`. The position in serde's message counts from the start of the part,
 /// so the path replaces it.
-fn read_object<'a, T: Deserialize<'a>>(place: &str, text: &'a str) -> Result<T, ScriptError> {
+fn read_object<'a, T: Deserialize<'a>>(path: &str, text: &'a str) -> Result<T, ScriptError> {
     // Serde also accepts an array of the members in their order.
     if !text.trim_start().starts_with('{') {
-        return Err(ScriptError::new(place, "must be an object"));
+        return Err(ScriptError::new(path, "must be an object"));
     }
     serde_json::from_str(text).map_err(|error| {
-        let said = error.to_string();
-        let end = said.rfind(" at line ").filter(|_| !place.is_empty());
-        let what = end.and_then(|end| said.get(..end)).unwrap_or(&said);
-        ScriptError::new(place, what)
+        let message = error.to_string();
+        let end = message.rfind(" at line ").filter(|_| !path.is_empty());
+        let what = end.and_then(|end| message.get(..end)).unwrap_or(&message);
+        ScriptError::new(path, what)
     })
 }
 
 fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> {
-    let place = format!("rules.{number}");
-    let written: RawRule<'_> = read_object(&place, text.get())?;
-    let at = |name: &str| format!("{place}.{name}");
+    let path = format!("rules.{number}");
+    let written: RawRule<'_> = read_object(&path, text.get())?;
+    let at = |name: &str| format!("{path}.{name}");
     let fault: InjectedFault = read_object(&at("fault"), written.fault.get())?;
     if fault.wait() > SCRIPT_WAIT_MAX {
         let what = format!("longer than {SCRIPT_WAIT_MAX} ms");
@@ -195,7 +195,7 @@ fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> 
         (None, None, Some(calls)) => CallSelector::Calls(numbers(at("calls"), calls)?),
         _ => {
             let what = "needs exactly one of percent, every and calls";
-            return Err(ScriptError::new(place, what));
+            return Err(ScriptError::new(path, what));
         }
     };
     let named = written.operations;
@@ -209,26 +209,26 @@ fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> 
     })
 }
 
-fn numbers(place: String, calls: &[u64]) -> Result<BTreeSet<u64>, ScriptError> {
+fn numbers(path: String, calls: &[u64]) -> Result<BTreeSet<u64>, ScriptError> {
     if calls.is_empty() || calls.len() > SCRIPT_CALLS_MAX {
         let what = format!("must name 1 to {SCRIPT_CALLS_MAX} calls");
-        return Err(ScriptError::new(place, what));
+        return Err(ScriptError::new(path, what));
     }
     if calls.contains(&0) {
-        return Err(ScriptError::new(place, "the first call is number 1"));
+        return Err(ScriptError::new(path, "the first call is number 1"));
     }
     Ok(calls.iter().copied().collect())
 }
 
-fn operations(place: &str, names: &[String]) -> Result<Vec<OrderOperation>, ScriptError> {
+fn operations(path: &str, names: &[String]) -> Result<Vec<OrderOperation>, ScriptError> {
     if names.is_empty() {
         let what = "names no operation; leave it out to mean all";
-        return Err(ScriptError::new(place, what));
+        return Err(ScriptError::new(path, what));
     }
     let each = names.iter().enumerate().map(|(number, name)| {
         let unknown = || {
-            let place = format!("{place}.{number}");
-            ScriptError::new(place, "no tool has this name")
+            let path = format!("{path}.{number}");
+            ScriptError::new(path, "no tool has this name")
         };
         OrderOperation::read(name).ok_or_else(unknown)
     });
@@ -323,11 +323,11 @@ mod tests {
             fault(r#"{"kind":"limited","retryAfterMs":3600001}"#),
             fault(r#"{"kind":"refused","originalError":"no such order","retryable":true}"#),
         ];
-        let told: Vec<_> = texts
+        let messages: Vec<_> = texts
             .iter()
             .map(|text| Script::read(text).unwrap_err().to_string())
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         the script of faults: EOF while parsing an object at line 1 column 1
         the script of faults: must be an object
         the script of faults: missing field `rules` at line 1 column 2

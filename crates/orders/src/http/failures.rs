@@ -2,7 +2,7 @@
 
 use super::client::{AdapterResponse, FAILURE_MAX};
 use super::json;
-use super::responses::says_json;
+use super::responses::is_json;
 use super::retry_after::{WAIT_USUAL, wait};
 use crate::model::OrderStatus;
 use crate::{Failure, FinalFailure, OrderRefusal, RefusalReason};
@@ -33,8 +33,8 @@ pub(super) enum EffectEvidence {
 pub(super) type FailedExchange = (Failure, EffectEvidence);
 
 /// Maps an answer that is not a success.
-pub(super) fn failed_response(response: &AdapterResponse) -> FailedExchange {
-    let said = ErrorBody::read(response);
+pub(super) fn map_response(response: &AdapterResponse) -> FailedExchange {
+    let error_body = AdapterErrorBody::read(response);
     let cause = || Some(Box::new(cause(response)));
     let after = wait(&response.headers);
     match response.status.as_u16() {
@@ -58,18 +58,18 @@ pub(super) fn failed_response(response: &AdapterResponse) -> FailedExchange {
             );
             let refused = OrderRefusal::from(RefusalReason::AdapterUnauthorized);
             (
-                stands(refused, cause()),
+                final_refusal(refused, cause()),
                 EffectEvidence::NoEffectOfThisRequest,
             )
         }
         status @ 400..=499 => {
-            let refused = said.refused(status);
-            match said.retryable {
+            let refused = error_body.refused(status);
+            match error_body.retryable {
                 true => {
                     let busy = Failure::Busy(Box::new(refused), after, cause());
                     (busy, EffectEvidence::NoEffectOfThisRequest)
                 }
-                false => (stands(refused, cause()), EffectEvidence::NoEffect),
+                false => (final_refusal(refused, cause()), EffectEvidence::NoEffect),
             }
         }
         _ => (unusable(cause()), EffectEvidence::Nothing),
@@ -77,7 +77,7 @@ pub(super) fn failed_response(response: &AdapterResponse) -> FailedExchange {
 }
 
 /// Maps an exchange without a response.
-pub(super) fn failed_exchange(error: ExchangeError) -> FailedExchange {
+pub(super) fn map_error(error: ExchangeError) -> FailedExchange {
     let cause = match &error {
         ExchangeError::BodyTooLarge { .. } => {
             Cause::from("the answer has more bytes than are read")
@@ -104,10 +104,10 @@ pub(super) fn invalid_response(error: &impl Display) -> Failure {
 }
 
 fn unusable(cause: Option<Box<Cause>>) -> Failure {
-    stands(RefusalReason::InvalidAdapterResponse.into(), cause)
+    final_refusal(RefusalReason::InvalidAdapterResponse.into(), cause)
 }
 
-fn stands(refused: OrderRefusal, cause: Option<Box<Cause>>) -> Failure {
+fn final_refusal(refused: OrderRefusal, cause: Option<Box<Cause>>) -> Failure {
     Failure::Final(Box::new(FinalFailure::Refusal(refused)), cause)
 }
 
@@ -121,7 +121,7 @@ fn cause(response: &AdapterResponse) -> Cause {
 
 /// The body of a failing answer. Members of another form are ignored.
 #[derive(Debug, Default)]
-pub(crate) struct ErrorBody {
+pub(crate) struct AdapterErrorBody {
     pub(crate) code: Option<String>,
     pub(crate) retryable: bool,
     context: Context,
@@ -150,17 +150,17 @@ struct Context {
     available: Option<i64>,
 }
 
-impl ErrorBody {
-    pub(crate) fn read(response: &AdapterResponse) -> ErrorBody {
-        let whole = says_json(&response.headers) && response.body.len() < FAILURE_MAX;
+impl AdapterErrorBody {
+    pub(crate) fn read(response: &AdapterResponse) -> AdapterErrorBody {
+        let whole = is_json(&response.headers) && response.body.len() < FAILURE_MAX;
         let text = whole.then(|| json::text(&response.body).ok()).flatten();
         let body: Option<FailureBody> = text.and_then(|text| serde_json::from_str(text).ok());
         let Some(FailureBody { error }) = body else {
-            return ErrorBody::default();
+            return AdapterErrorBody::default();
         };
         let fact = |name| error.context.get(name);
         let field = fact("field").and_then(Value::as_str);
-        ErrorBody {
+        AdapterErrorBody {
             code: error.code.as_str().map(String::from),
             retryable: error.retryable == Value::Bool(true),
             context: Context {
@@ -176,7 +176,7 @@ impl ErrorBody {
     }
 
     fn refused(&self, status: u16) -> OrderRefusal {
-        let reason = self.code.as_deref().and_then(named);
+        let reason = self.code.as_deref().and_then(parse_reason);
         let reason = reason.unwrap_or(match status {
             404 => RefusalReason::NotFound,
             _ => RefusalReason::BackendRefused,
@@ -191,7 +191,7 @@ impl ErrorBody {
 }
 
 /// Returns the reason of an identifier. Identifiers that only this server may use are not accepted.
-fn named(code: &str) -> Option<RefusalReason> {
+fn parse_reason(code: &str) -> Option<RefusalReason> {
     match RefusalReason::read(code) {
         Some(
             RefusalReason::AdapterUnauthorized
@@ -228,13 +228,16 @@ mod tests {
 
     #[test]
     fn this_servers_own_words_are_nobody_elses() {
-        assert_eq!(named("ORDER_NOT_FOUND"), Some(RefusalReason::OrderNotFound));
         assert_eq!(
-            named("HAZMAT"),
+            parse_reason("ORDER_NOT_FOUND"),
+            Some(RefusalReason::OrderNotFound)
+        );
+        assert_eq!(
+            parse_reason("HAZMAT"),
             Some(RefusalReason::Custom(String::from("HAZMAT")))
         );
         for ours in ["WRITE_TOKEN_REQUIRED", "OUTCOME_UNKNOWN", "no", "", "A B"] {
-            assert_eq!(named(ours), None, "{ours}");
+            assert_eq!(parse_reason(ours), None, "{ours}");
         }
     }
 }

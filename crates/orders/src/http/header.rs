@@ -13,7 +13,7 @@ pub(crate) fn value(text: &str) -> HeaderValue {
     let plain = !text.is_empty()
         && !text.starts_with(ENCODED)
         && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let said = match plain {
+    let value_of = match plain {
         true => HeaderValue::from_str(text),
         false => {
             let encoded = URL_SAFE_NO_PAD.encode(text);
@@ -21,7 +21,7 @@ pub(crate) fn value(text: &str) -> HeaderValue {
         }
     };
     // Both forms are visible ASCII.
-    said.unwrap_or_else(|_| HeaderValue::from_static(ENCODED))
+    value_of.unwrap_or_else(|_| HeaderValue::from_static(ENCODED))
 }
 
 #[cfg(test)]
@@ -39,12 +39,12 @@ mod tests {
 
     #[test]
     fn what_stands_in_the_header() {
-        let said = |text: &str| value(text).to_str().unwrap().to_owned();
-        assert_eq!(said("3f1c-9"), "3f1c-9");
-        assert_eq!(said("two words"), "b64:dHdvIHdvcmRz");
-        assert_eq!(said("größe"), "b64:Z3LDtsOfZQ");
-        assert_eq!(said("b64:3f1c"), "b64:YjY0OjNmMWM");
-        assert_eq!(said(""), "b64:");
+        let value_of = |text: &str| value(text).to_str().unwrap().to_owned();
+        assert_eq!(value_of("3f1c-9"), "3f1c-9");
+        assert_eq!(value_of("two words"), "b64:dHdvIHdvcmRz");
+        assert_eq!(value_of("größe"), "b64:Z3LDtsOfZQ");
+        assert_eq!(value_of("b64:3f1c"), "b64:YjY0OjNmMWM");
+        assert_eq!(value_of(""), "b64:");
     }
 
     proptest! {

@@ -85,11 +85,11 @@ impl HttpAdapter {
 
     async fn fetch_capabilities(&self) -> Result<Capabilities, Failure> {
         let response = self.client.get(capabilities::ROUTE).await;
-        let response = response.map_err(|error| failures::failed_exchange(error).0)?;
+        let response = response.map_err(|error| failures::map_error(error).0)?;
         if response.status.is_success() {
             return Capabilities::read(&response).map_err(|error| invalid_response(&error));
         }
-        let (failure, evidence) = failures::failed_response(&response);
+        let (failure, evidence) = failures::map_response(&response);
         match (failure, evidence) {
             // A system that does not have the route is not an adapter.
             (Failure::Unsupported, _) | (_, EffectEvidence::NoEffect) => {
@@ -152,10 +152,10 @@ impl HttpAdapter {
             u64::try_from(left).unwrap_or(u64::MAX),
         );
         let response = self.client.post(operation.name(), headers, body).await;
-        let response = response.map_err(failures::failed_exchange)?;
+        let response = response.map_err(failures::map_error)?;
         match response.status.is_success() {
             true => Ok(response),
-            false => Err(failures::failed_response(&response)),
+            false => Err(failures::map_response(&response)),
         }
     }
 

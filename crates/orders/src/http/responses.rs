@@ -36,7 +36,7 @@ pub(crate) enum InvalidResponse {
     NoArray(&'static str),
     /// An entity does not match its schema.
     Entity {
-        place: usize,
+        index: usize,
         what: String,
     },
     PageTooLong(usize),
@@ -54,8 +54,8 @@ impl fmt::Display for InvalidResponse {
             InvalidResponse::NoObject => out.write_str("the answer is no object"),
             InvalidResponse::NoMember(name) => write!(out, "the answer has no member {name}"),
             InvalidResponse::NoArray(name) => write!(out, "{name} is no array"),
-            InvalidResponse::Entity { place, what } => {
-                write!(out, "entity {place} of the answer: {what}")
+            InvalidResponse::Entity { index, what } => {
+                write!(out, "entity {index} of the answer: {what}")
             }
             InvalidResponse::PageTooLong(count) => {
                 write!(out, "the page has {count} entities, more than pageSize")
@@ -137,12 +137,12 @@ impl EntitySchemas {
             .map_err(|_| InvalidResponse::NextCursor)?;
         if next
             .as_ref()
-            .is_some_and(|place| place.is_empty() || place.len() > NEXT_MAX)
+            .is_some_and(|next| next.is_empty() || next.len() > NEXT_MAX)
         {
             return Err(InvalidResponse::NextCursor);
         }
         let items = items.into_iter().enumerate();
-        let items = items.map(|(place, item)| self.entity(operation, place, item));
+        let items = items.map(|(index, item)| self.entity(operation, index, item));
         let items: Vec<_> = items.collect::<Result<_, _>>()?;
         let items = to_raw_value(&items).map_err(|_| InvalidResponse::NoArray(name))?;
         Ok(Response::Page { items, next })
@@ -152,12 +152,12 @@ impl EntitySchemas {
     fn entity(
         &self,
         operation: OrderOperation,
-        place: usize,
+        index: usize,
         text: &RawValue,
     ) -> Result<Box<RawValue>, InvalidResponse> {
         let wrong = |mut what: String| {
             what.truncate(what.floor_char_boundary(WORDS_MAX));
-            InvalidResponse::Entity { place, what }
+            InvalidResponse::Entity { index, what }
         };
         let value: Value = serde_json::from_str(text.get())
             .map_err(|_| wrong(String::from("it cannot be read")))?;
@@ -174,13 +174,13 @@ impl EntitySchemas {
             });
             return Err(wrong(first.unwrap_or_default()));
         }
-        again(operation)(value)
+        rewriter(operation)(value)
             .ok_or_else(|| wrong(String::from("a number or an instant is out of its range")))
     }
 }
 
 /// Returns the function that rewrites entities of an operation.
-fn again(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
+fn rewriter(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
     fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
         let entity: T = serde_json::from_value(value).ok()?;
         to_raw_value(&entity).ok()
@@ -203,7 +203,7 @@ type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 /// The members of an answer that is an object.
 pub(super) fn members(response: &AdapterResponse) -> Result<Members<'_>, InvalidResponse> {
-    if !says_json(&response.headers) {
+    if !is_json(&response.headers) {
         return Err(InvalidResponse::ContentType);
     }
     let text = json::text(&response.body)?;
@@ -220,11 +220,11 @@ pub(super) fn member<'a>(
         .ok_or(InvalidResponse::NoMember(name))
 }
 
-/// Whether the body is said to be JSON; parameters do not matter.
-pub(super) fn says_json(headers: &HeaderMap) -> bool {
-    let said = headers
+/// Returns true if the content type is JSON; parameters do not matter.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let error_body = headers
         .get(CONTENT_TYPE)
-        .and_then(|said| said.to_str().ok());
-    let kind = said.and_then(|said| said.split(';').next());
+        .and_then(|error_body| error_body.to_str().ok());
+    let kind = error_body.and_then(|error_body| error_body.split(';').next());
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }

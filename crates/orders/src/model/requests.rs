@@ -157,7 +157,7 @@ pub struct LineQuantity {
     pub quantity: Quantity,
 }
 
-/// What a customer gets for returned goods.
+/// The compensation of a customer for returned goods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReturnOutcome {

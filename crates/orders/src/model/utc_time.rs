@@ -14,7 +14,7 @@ const LAST: UtcTime = UtcTime(253_402_207_200_000_000);
 const LAST_BUT_ONE: jiff::civil::Date = jiff::civil::date(9999, 12, 30);
 
 /// Shortens the fraction of a second to what can be parsed.
-fn shortened(text: &str) -> Cow<'_, str> {
+fn shorten(text: &str) -> Cow<'_, str> {
     let Some((whole, rest)) = text.split_once('.') else {
         return Cow::Borrowed(text);
     };
@@ -45,7 +45,7 @@ impl UtcTime {
     /// Parses RFC 3339 and truncates to microseconds. The last hours of the calendar become the
     /// last instant: callers write them for "forever".
     pub fn read(text: &str) -> Option<UtcTime> {
-        let text = shortened(text);
+        let text = shorten(text);
         if let Ok(instant) = text.parse::<Timestamp>() {
             return Some(LAST.min(instant.into()));
         }
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn an_instant_is_said_in_utc_with_six_places() {
-        let said = |text| UtcTime::read(text).map(UtcTime::text);
+        let normalized = |text| UtcTime::read(text).map(UtcTime::text);
         let noon = Some(String::from("2025-10-12T12:00:00.000000Z"));
-        assert_eq!(said("2025-10-12T12:00:00Z"), noon);
-        assert_eq!(said("2025-10-12T14:00:00+02:00"), noon);
-        assert_eq!(said("2025-10-12t12:00:00.0000009z"), noon);
-        assert_eq!(said("2025-10-12T12:00:00.0000001234567Z"), noon);
-        assert_eq!(said("2025-10-12T14:00:00.0000001234567+02:00"), noon);
+        assert_eq!(normalized("2025-10-12T12:00:00Z"), noon);
+        assert_eq!(normalized("2025-10-12T14:00:00+02:00"), noon);
+        assert_eq!(normalized("2025-10-12t12:00:00.0000009z"), noon);
+        assert_eq!(normalized("2025-10-12T12:00:00.0000001234567Z"), noon);
+        assert_eq!(normalized("2025-10-12T14:00:00.0000001234567+02:00"), noon);
         for none in [
             "2025-02-30T12:00:00Z",
             "2025-10-12T12:00:00.Z",
@@ -104,21 +104,21 @@ mod tests {
             "9999-12-32T00:00:00Z",
             "yesterday",
         ] {
-            assert_eq!(said(none), None, "{none}");
+            assert_eq!(normalized(none), None, "{none}");
         }
     }
 
     #[test]
     fn the_end_of_the_calendar_is_the_last_instant() {
-        let said = |text| UtcTime::read(text).map(UtcTime::text);
+        let normalized = |text| UtcTime::read(text).map(UtcTime::text);
         let last = Some(String::from("9999-12-30T22:00:00.000000Z"));
-        assert_eq!(said("9999-12-31T23:59:59Z"), last);
-        assert_eq!(said("9999-12-31T23:59:59.999999999999Z"), last);
-        assert_eq!(said("9999-12-31T23:59:59-12:00"), last);
-        assert_eq!(said("9999-12-30T23:00:00Z"), last);
-        assert_eq!(said("9999-12-30T22:00:00.5Z"), last);
+        assert_eq!(normalized("9999-12-31T23:59:59Z"), last);
+        assert_eq!(normalized("9999-12-31T23:59:59.999999999999Z"), last);
+        assert_eq!(normalized("9999-12-31T23:59:59-12:00"), last);
+        assert_eq!(normalized("9999-12-30T23:00:00Z"), last);
+        assert_eq!(normalized("9999-12-30T22:00:00.5Z"), last);
         assert_eq!(
-            said("9999-12-30T21:00:00Z").as_deref(),
+            normalized("9999-12-30T21:00:00Z").as_deref(),
             Some("9999-12-30T21:00:00.000000Z")
         );
     }

@@ -69,13 +69,13 @@ impl fmt::Debug for SqlAdapter {
 impl SqlAdapter {
     /// Opens a database that has its tables.
     pub async fn open(
-        place: &DatabaseUrl,
+        database: &DatabaseUrl,
         config: SqlConfig,
         clock: Arc<dyn Clock>,
         random: Random,
     ) -> Result<SqlAdapter, StoreError> {
         Ok(SqlAdapter {
-            store: Store::open(place, config.connections, config.deadline).await?,
+            store: Store::open(database, config.connections, config.deadline).await?,
             clock,
             ids: IdGenerator(random),
             keep_keys: config.keep_keys,
@@ -87,9 +87,9 @@ impl SqlAdapter {
         self.store.close().await;
     }
 
-    fn oldest(&self, now: UtcTime) -> UtcTime {
-        let kept = i64::try_from(self.keep_keys.as_micros()).unwrap_or(i64::MAX);
-        UtcTime::of_micros(now.micros().saturating_sub(kept))
+    fn oldest_key(&self, now: UtcTime) -> UtcTime {
+        let stored = i64::try_from(self.keep_keys.as_micros()).unwrap_or(i64::MAX);
+        UtcTime::of_micros(now.micros().saturating_sub(stored))
     }
 
     async fn change(
@@ -112,7 +112,7 @@ impl SqlAdapter {
         };
         match outcome {
             KeyOutcome::Done(entity) => Ok(Response::One(entity)),
-            KeyOutcome::Failed(stands) => Err(Failure::Final(Box::new(stands), None)),
+            KeyOutcome::Failed(final_failure) => Err(Failure::Final(Box::new(final_failure), None)),
         }
     }
 
@@ -131,9 +131,9 @@ impl SqlAdapter {
             fingerprint: keys::fingerprint(request),
             at,
         };
-        if let Some(kept) = claim.take(&mut session, self.oldest(at)).await? {
+        if let Some(stored) = claim.acquire(&mut session, self.oldest_key(at)).await? {
             session.commit().await?;
-            return Ok(kept);
+            return Ok(stored);
         }
         let change = ChangeContext {
             session: &mut session,
@@ -144,7 +144,7 @@ impl SqlAdapter {
         let (outcome, order) = match change::make(change, request).await {
             Ok(made) => (KeyOutcome::Done(made.entity), Some(made.order)),
             Err(ended) => (
-                KeyOutcome::Failed(stands(ended)?),
+                KeyOutcome::Failed(final_failure(ended)?),
                 change::about(request).map(str::to_owned),
             ),
         };
@@ -165,12 +165,12 @@ impl SqlAdapter {
                 context.mark.done();
             }
         }
-        self.forget_some(at);
+        self.delete_old_keys(at);
         Ok(outcome)
     }
 
     /// Deletes old keys now and then, in the background.
-    fn forget_some(&self, now: UtcTime) {
+    fn delete_old_keys(&self, now: UtcTime) {
         if !self
             .changes
             .fetch_add(1, Ordering::Relaxed)
@@ -178,15 +178,15 @@ impl SqlAdapter {
         {
             return;
         }
-        let (store, oldest) = (self.store.clone(), self.oldest(now));
+        let (store, oldest_key) = (self.store.clone(), self.oldest_key(now));
         tokio::spawn(async move {
-            let forgotten = async {
+            let deleted = async {
                 let mut session = store.begin_write().await?;
-                let forgotten = keys::forget(&mut session, oldest).await?;
+                let deleted = keys::delete_before(&mut session, oldest_key).await?;
                 session.commit().await?;
-                Ok::<_, TransactionError>(forgotten)
+                Ok::<_, TransactionError>(deleted)
             };
-            match forgotten.await {
+            match deleted.await {
                 Ok(keys) => tracing::debug!(keys, "old idempotency keys were forgotten"),
                 // They do no harm; the next run deletes them.
                 Err(_) => tracing::debug!("old idempotency keys could not be forgotten"),
@@ -196,9 +196,9 @@ impl SqlAdapter {
 }
 
 /// Returns the final failure, which is stored. Any other error ends the transaction.
-fn stands(ended: TransactionError) -> Result<FinalFailure, TransactionError> {
+fn final_failure(ended: TransactionError) -> Result<FinalFailure, TransactionError> {
     match ended {
-        TransactionError::Failed(Failure::Final(stands, _)) => Ok(*stands),
+        TransactionError::Failed(Failure::Final(final_failure, _)) => Ok(*final_failure),
         other => Err(other),
     }
 }

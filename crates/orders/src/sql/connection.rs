@@ -28,9 +28,9 @@ pub(super) fn values_list(count: usize, types: &[&str], first: usize) -> String 
     let mut text = String::with_capacity(count * types.len() * 20);
     for row in 0..count {
         text.push_str(if row == 0 { "(" } else { ", (" });
-        for (place, kind) in types.iter().enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
-            let number = first + row * types.len() + place;
+        for (index, kind) in types.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let number = first + row * types.len() + index;
             text.push_str(&format!("{comma}CAST(${number} AS {kind})"));
         }
         text.push(')');
@@ -51,19 +51,19 @@ pub(super) struct DbConnection {
     connection: Option<PoolConnection<Any>>,
     dialect: SqlDialect,
     // Declared after the connection, so that the connection is returned first.
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl DbConnection {
     pub(super) fn new(
         connection: PoolConnection<Any>,
-        place: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
         dialect: SqlDialect,
     ) -> DbConnection {
         DbConnection {
             connection: Some(connection),
             dialect,
-            _place: place,
+            _permit: permit,
         }
     }
 
@@ -138,27 +138,27 @@ fn unread(error: sqlx::Error) -> Failure {
     Failure::Internal("a row of the database cannot be read", Box::new(cause))
 }
 
-pub(super) fn get_text(row: &AnyRow, place: usize) -> Result<String, Failure> {
-    row.try_get(place).map_err(unread)
+pub(super) fn get_text(row: &AnyRow, index: usize) -> Result<String, Failure> {
+    row.try_get(index).map_err(unread)
 }
 
-pub(super) fn get_optional_text(row: &AnyRow, place: usize) -> Result<Option<String>, Failure> {
-    row.try_get(place).map_err(unread)
+pub(super) fn get_optional_text(row: &AnyRow, index: usize) -> Result<Option<String>, Failure> {
+    row.try_get(index).map_err(unread)
 }
 
-pub(super) fn get_number(row: &AnyRow, place: usize) -> Result<i64, Failure> {
-    row.try_get(place).map_err(unread)
+pub(super) fn get_number(row: &AnyRow, index: usize) -> Result<i64, Failure> {
+    row.try_get(index).map_err(unread)
 }
 
-pub(super) fn get_optional_number(row: &AnyRow, place: usize) -> Result<Option<i64>, Failure> {
-    row.try_get(place).map_err(unread)
+pub(super) fn get_optional_number(row: &AnyRow, index: usize) -> Result<Option<i64>, Failure> {
+    row.try_get(index).map_err(unread)
 }
 
 pub(super) fn get_json<T: serde::de::DeserializeOwned>(
     row: &AnyRow,
-    place: usize,
+    index: usize,
 ) -> Result<T, Failure> {
-    let text = get_text(row, place)?;
+    let text = get_text(row, index)?;
     serde_json::from_str(&text).map_err(|error| {
         let cause = Cause::error("DatabaseError", &error);
         Failure::Internal("a row of the database cannot be read", Box::new(cause))

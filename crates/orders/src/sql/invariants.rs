@@ -106,8 +106,8 @@ const FACTS: [(&str, &str); 13] = [
 
 /// Returns every violation in a store: none, unless something is broken. Reads one snapshot of the
 /// whole store.
-pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> {
-    let store = Store::open(place, 2, DEADLINE).await?;
+pub async fn invariants(database: &DatabaseUrl) -> Result<Vec<String>, StoreError> {
+    let store = Store::open(database, 2, DEADLINE).await?;
     let found = async {
         let mut connection = store.write_pool().acquire().await?.detach();
         let begin = sql(store.dialect.begin_snapshot());
@@ -121,7 +121,7 @@ pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> 
             }
         }
         let fact = "as much has left, and come back, as its lines say";
-        let exceptions = moved(&mut connection).await?;
+        let exceptions = find_wrong_moves(&mut connection).await?;
         found.extend(
             exceptions
                 .into_iter()
@@ -139,7 +139,7 @@ pub async fn invariants(place: &DatabaseUrl) -> Result<Vec<String>, StoreError> 
 type Moved = BTreeMap<(String, String), (i64, i64)>;
 
 /// Returns the orders whose lines disagree with their shipments and returns.
-async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
+async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
     let mut found = Vec::new();
     let mut after = String::new();
     loop {
@@ -192,7 +192,7 @@ async fn moved(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Erro
     }
 }
 
-fn add(moved: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
+fn add(find_wrong_moves: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
     let (order, details): (String, String) = (row.try_get(0)?, row.try_get(1)?);
     // Details in another form count as nothing, and so as a violation.
     let details: Value = serde_json::from_str(&details).unwrap_or_default();
@@ -200,7 +200,9 @@ fn add(moved: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
     for line in lines.into_iter().flatten() {
         let sku = line.get("sku").and_then(Value::as_str).unwrap_or_default();
         let units = line.get("quantity").and_then(Value::as_i64);
-        let counts = moved.entry((order.clone(), sku.to_owned())).or_default();
+        let counts = find_wrong_moves
+            .entry((order.clone(), sku.to_owned()))
+            .or_default();
         let count = if sent { &mut counts.0 } else { &mut counts.1 };
         *count += units.unwrap_or_default();
     }

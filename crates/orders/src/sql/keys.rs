@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 /// The most keys that are deleted at a time.
-const FORGOTTEN_AT_ONCE: i64 = 500;
+const DELETED_AT_ONCE: i64 = 500;
 
 /// The claim of a call to a key.
 pub(super) struct KeyClaim<'a> {
@@ -46,12 +46,12 @@ pub(super) fn fingerprint(request: &Request) -> String {
 impl KeyClaim<'_> {
     /// Claims the key for this call, or returns the outcome that it already has. Waits for a call
     /// that holds the key. A key older than `oldest` is replaced.
-    pub(super) async fn take(
+    pub(super) async fn acquire(
         &self,
         session: &mut DbConnection,
         oldest: UtcTime,
     ) -> Result<Option<KeyOutcome>, TransactionError> {
-        let taken = session
+        let claimed = session
             .first(
                 sql(
                     "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
@@ -69,14 +69,17 @@ impl KeyClaim<'_> {
                 .bind(oldest.micros()),
             )
             .await?;
-        match taken {
+        match claimed {
             Some(_) => Ok(None),
-            None => self.kept(session).await.map(Some),
+            None => self.stored_outcome(session).await.map(Some),
         }
     }
 
     /// Returns the stored outcome of the key.
-    async fn kept(&self, session: &mut DbConnection) -> Result<KeyOutcome, TransactionError> {
+    async fn stored_outcome(
+        &self,
+        session: &mut DbConnection,
+    ) -> Result<KeyOutcome, TransactionError> {
         let row = session
             .first(
                 sql("SELECT fingerprint, outcome FROM keys WHERE client = $1 AND tool = $2 AND key = $3")
@@ -119,9 +122,9 @@ impl KeyClaim<'_> {
                     .bind(self.key.key.clone()),
             )
             .await?;
-        let said = match outcome {
+        let recorded = match outcome {
             KeyOutcome::Done(_) => String::from("done"),
-            KeyOutcome::Failed(stands) => to_json(stands),
+            KeyOutcome::Failed(failure) => to_json(failure),
         };
         session
             .execute(
@@ -134,7 +137,7 @@ impl KeyClaim<'_> {
                 .bind(self.key.key.clone())
                 .bind(self.fingerprint.clone())
                 .bind(order)
-                .bind(said),
+                .bind(recorded),
             )
             .await?;
         Ok(())
@@ -142,7 +145,7 @@ impl KeyClaim<'_> {
 }
 
 /// Deletes some keys that are older than `oldest`, and returns their number.
-pub(super) async fn forget(
+pub(super) async fn delete_before(
     session: &mut DbConnection,
     oldest: UtcTime,
 ) -> Result<u64, TransactionError> {
@@ -151,7 +154,7 @@ pub(super) async fn forget(
             sql("DELETE FROM keys WHERE at < $1 AND (client, tool, key) IN
                  (SELECT client, tool, key FROM keys WHERE at < $1 ORDER BY at LIMIT $2)")
             .bind(oldest.micros())
-            .bind(FORGOTTEN_AT_ONCE),
+            .bind(DELETED_AT_ONCE),
         )
         .await
 }
@@ -162,15 +165,15 @@ mod tests {
 
     #[test]
     fn an_outcome_that_was_kept_can_be_read_for_good() {
-        for kept in [
+        for stored_outcome in [
             r#"{"done":{"id":"ord_1","total":"1.00"}}"#,
             r#"{"failed":{"Wrong":{"field":"order.shippingAddress","rule":"ShippingAddress"}}}"#,
             r#"{"failed":{"Refused":{"why":"OrderNotFound"}}}"#,
             r#"{"failed":{"Refused":{"why":"InvalidOrderState","field":"orderId","status":"shipped"}}}"#,
             r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.0.quantity","available":3}}}"#,
         ] {
-            let read: KeyOutcome = serde_json::from_str(kept).unwrap();
-            assert_eq!(to_json(&read), kept);
+            let read: KeyOutcome = serde_json::from_str(stored_outcome).unwrap();
+            assert_eq!(to_json(&read), stored_outcome);
         }
     }
 }

@@ -21,20 +21,20 @@ pub enum MigrationOutcome {
 /// Creates the tables of a store with prices in this currency. Existing tables stay as they are, if
 /// this program knows them.
 pub async fn migrate(
-    place: &DatabaseUrl,
+    database: &DatabaseUrl,
     currency: Currency,
 ) -> Result<MigrationOutcome, StoreError> {
-    let (reads, writes) = connect_pools(place, 2, DEADLINE).await?;
+    let (reads, writes) = connect_pools(database, 2, DEADLINE).await?;
     let migrated = async {
         let mut connection = writes.acquire().await?;
-        let migrated = make(&mut connection, place.dialect(), currency).await;
+        let migrated = make(&mut connection, database.dialect(), currency).await;
         match migrated {
             Ok(_) => drop(connection),
             // Closing the connection rolls the transaction back.
             Err(_) => drop(connection.detach()),
         }
         let migrated = migrated?;
-        read_currency(&writes, place.dialect()).await?;
+        read_currency(&writes, database.dialect()).await?;
         Ok::<_, StoreError>(migrated)
     };
     let migrated = migrated.await;
@@ -44,9 +44,9 @@ pub async fn migrate(
 }
 
 /// Returns the currency of a store that has its tables.
-pub async fn currency(place: &DatabaseUrl) -> Result<Currency, StoreError> {
-    let (reads, writes) = connect_pools(place, 1, DEADLINE).await?;
-    let currency = read_currency(&writes, place.dialect()).await;
+pub async fn currency(database: &DatabaseUrl) -> Result<Currency, StoreError> {
+    let (reads, writes) = connect_pools(database, 1, DEADLINE).await?;
+    let currency = read_currency(&writes, database.dialect()).await;
     reads.close().await;
     writes.close().await;
     currency

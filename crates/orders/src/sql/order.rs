@@ -67,30 +67,30 @@ pub(super) struct LineRow {
     pub(super) returned: i64,
 }
 
-pub(super) fn foreign(what: &'static str) -> Failure {
+pub(super) fn corrupt_row(what: &'static str) -> Failure {
     let cause = Box::new(Cause::from("a value that this program does not write"));
     Failure::Internal(what, cause)
 }
 
-pub(super) fn get_money(row: &AnyRow, place: usize) -> Result<Money, Failure> {
-    let minor = i128::from(get_number(row, place)?);
-    Money::of_minor(minor).ok_or_else(|| foreign("an amount in the database is out of bounds"))
+pub(super) fn get_money(row: &AnyRow, index: usize) -> Result<Money, Failure> {
+    let minor = i128::from(get_number(row, index)?);
+    Money::of_minor(minor).ok_or_else(|| corrupt_row("an amount in the database is out of bounds"))
 }
 
-pub(super) fn get_time(row: &AnyRow, place: usize) -> Result<UtcTime, Failure> {
-    get_number(row, place).map(UtcTime::of_micros)
+pub(super) fn get_time(row: &AnyRow, index: usize) -> Result<UtcTime, Failure> {
+    get_number(row, index).map(UtcTime::of_micros)
 }
 
 /// Reads the columns [`ORDER_COLUMNS`].
-pub(super) fn head(row: &AnyRow) -> Result<OrderRow, Failure> {
+pub(super) fn order_row(row: &AnyRow) -> Result<OrderRow, Failure> {
     let status = OrderStatus::read(&get_text(row, 3)?);
     let currency = Currency::read(&get_text(row, 4)?);
     Ok(OrderRow {
         id: get_text(row, 0)?,
         external_id: get_optional_text(row, 1)?,
         name: get_optional_text(row, 2)?,
-        status: status.ok_or_else(|| foreign("the database has an unknown status"))?,
-        currency: currency.ok_or_else(|| foreign("the database has an unknown currency"))?,
+        status: status.ok_or_else(|| corrupt_row("the database has an unknown status"))?,
+        currency: currency.ok_or_else(|| corrupt_row("the database has an unknown currency"))?,
         details: get_json(row, 5)?,
         sub_total: get_money(row, 6)?,
         discount_total: get_money(row, 7)?,

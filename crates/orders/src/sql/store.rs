@@ -108,27 +108,27 @@ pub(super) struct Store {
 /// unreachable database is noticed sooner.
 #[derive(Clone)]
 struct ConnectionQueue {
-    places: Arc<Semaphore>,
+    databases: Arc<Semaphore>,
     pool: AnyPool,
 }
 
 impl ConnectionQueue {
     fn new(pool: AnyPool) -> ConnectionQueue {
         let most = pool.options().get_max_connections();
-        let places = Semaphore::new(usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS));
+        let databases = Semaphore::new(usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS));
         ConnectionQueue {
-            places: Arc::new(places),
+            databases: Arc::new(databases),
             pool,
         }
     }
 
     async fn next(&self, dialect: SqlDialect) -> Result<DbConnection, TransactionError> {
         let closed = |_| to_transaction_error(sqlx::Error::PoolClosed, dialect);
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(closed)?;
+        let database = Arc::clone(&self.databases).acquire_owned().await;
+        let database = database.map_err(closed)?;
         let connection = self.pool.acquire().await;
         let connection = connection.map_err(|error| to_transaction_error(error, dialect))?;
-        Ok(DbConnection::new(connection, place, dialect))
+        Ok(DbConnection::new(connection, database, dialect))
     }
 }
 
@@ -141,13 +141,13 @@ impl fmt::Debug for Store {
 /// Connects the read pool and the write pool. A file has one writer, so that writers queue instead
 /// of polling a lock; a server has as many as configured.
 pub(super) async fn connect_pools(
-    place: &DatabaseUrl,
+    database: &DatabaseUrl,
     connections: u32,
     deadline: Duration,
 ) -> Result<(AnyPool, AnyPool), sqlx::Error> {
     sqlx::any::install_default_drivers();
-    let options: AnyConnectOptions = place.url.parse()?;
-    let dialect = place.dialect;
+    let options: AnyConnectOptions = database.url.parse()?;
+    let dialect = database.dialect;
     let pool = |most: u32| {
         AnyPoolOptions::new()
             .max_connections(most)
@@ -253,12 +253,12 @@ impl From<sqlx::Error> for StoreError {
 impl Store {
     /// Opens a database that has its tables.
     pub(super) async fn open(
-        place: &DatabaseUrl,
+        database: &DatabaseUrl,
         connections: u32,
         deadline: Duration,
     ) -> Result<Store, StoreError> {
-        let dialect = place.dialect;
-        let (reads, writes) = connect_pools(place, connections, deadline).await?;
+        let dialect = database.dialect;
+        let (reads, writes) = connect_pools(database, connections, deadline).await?;
         let currency = read_currency(&writes, dialect).await?;
         let writes = ConnectionQueue::new(writes);
         let reads = match dialect {
@@ -343,8 +343,8 @@ pub(super) async fn read_currency(
             .fetch_optional(pool)
             .await
             .map_err(|error| match &error {
-                sqlx::Error::Database(said)
-                    if dialect.classify(said.as_ref()) == DatabaseErrorKind::Bug =>
+                sqlx::Error::Database(reason)
+                    if dialect.classify(reason.as_ref()) == DatabaseErrorKind::Bug =>
                 {
                     StoreError::Foreign("their settings have another form")
                 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Empty stores: one in a file and, if it is installed, one in PostgreSQL. They are deleted with
 /// this value.
 pub(super) struct Databases {
-    pub(super) places: Vec<DatabaseUrl>,
+    pub(super) databases: Vec<DatabaseUrl>,
     folder: TempDir,
     server: Option<Postgres>,
 }
@@ -18,20 +18,20 @@ pub(super) struct Databases {
 impl Databases {
     pub(super) async fn empty() -> Databases {
         let mut databases = Databases {
-            places: Vec::new(),
+            databases: Vec::new(),
             folder: tempfile::tempdir().unwrap(),
             server: required(),
         };
-        databases.places = databases.more("USD").await;
+        databases.databases = databases.more("USD").await;
         databases
     }
 
     /// Fills them with samples.
     pub(super) async fn filled(orders: u64) -> Databases {
         let databases = Databases::empty().await;
-        for place in &databases.places {
+        for database in &databases.databases {
             let plan = seed::SeedOptions { orders };
-            seed::seed(place, plan, &mut |_, _| ()).await.unwrap();
+            seed::seed(database, plan, &mut |_, _| ()).await.unwrap();
         }
         databases
     }
@@ -40,19 +40,19 @@ impl Databases {
     pub(super) async fn more(&self, currency: &str) -> Vec<DatabaseUrl> {
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let file = self.folder.path().join(format!("{number}.db"));
-        let mut places = vec![DatabaseUrl::file(&file).unwrap()];
+        let mut databases = vec![DatabaseUrl::file(&file).unwrap()];
         let server = self.server.iter();
-        places.extend(server.map(|server| DatabaseUrl::postgres(&server.database()).unwrap()));
-        for place in &places {
+        databases.extend(server.map(|server| DatabaseUrl::postgres(&server.database()).unwrap()));
+        for database in &databases {
             let currency = Currency::read(currency).unwrap();
-            migrate(place, currency).await.unwrap();
+            migrate(database, currency).await.unwrap();
         }
-        places
+        databases
     }
 }
 
-pub(super) async fn open(place: &DatabaseUrl) -> Store {
-    Store::open(place, 4, Duration::from_secs(30))
+pub(super) async fn open(database: &DatabaseUrl) -> Store {
+    Store::open(database, 4, Duration::from_secs(30))
         .await
         .unwrap()
 }

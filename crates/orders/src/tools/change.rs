@@ -1,6 +1,6 @@
 //! The five tools that change something. Each needs an idempotency key and makes its change once.
 
-use super::{Answer, answering, argument_rules};
+use super::{Answer, argument_rules, with_answer_schema};
 use crate::argument_schemas::{
     arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
     tracking_numbers, updates,
@@ -26,11 +26,11 @@ struct Keyed<T> {
     #[serde(rename = "idempotencyKey")]
     key: String,
     #[serde(flatten)]
-    asked: T,
+    arguments: T,
 }
 
 /// Makes a tool that changes something; `request` makes the request from its arguments.
-fn changing<T: DeserializeOwned + Send + 'static>(
+fn change_tool<T: DeserializeOwned + Send + 'static>(
     operation: OrderOperation,
     description: &'static str,
     (required, mut properties): (&[&str], Value),
@@ -38,8 +38,8 @@ fn changing<T: DeserializeOwned + Send + 'static>(
 ) -> Tool<OrdersServer> {
     properties["idempotencyKey"] = key();
     let required: Vec<_> = required.iter().copied().chain(["idempotencyKey"]).collect();
-    let work = move |server: Arc<OrdersServer>, asked: Keyed<T>, cx: CallContext| async move {
-        change(&server, asked.key, request(asked.asked), &cx).await
+    let work = move |server: Arc<OrdersServer>, arguments: Keyed<T>, cx: CallContext| async move {
+        change(&server, arguments.key, request(arguments.arguments), &cx).await
     };
     let tool = Tool::mutating(
         operation.name(),
@@ -47,7 +47,7 @@ fn changing<T: DeserializeOwned + Send + 'static>(
         arguments(&required, properties),
         work,
     );
-    answering(operation, tool).idempotent()
+    with_answer_schema(operation, tool).idempotent()
 }
 
 async fn change(
@@ -67,31 +67,31 @@ async fn change(
 }
 
 fn create() -> Tool<OrdersServer> {
-    changing(
+    change_tool(
         OrderOperation::CreateOrder,
         "Make a sales order and reserve its stock. Not for changing one: use update-order.",
         (&["order"], json!({ "order": new_order() })),
-        |asked: CreateOrder| Request::Create(Box::new(asked)),
+        |arguments: CreateOrder| Request::Create(Box::new(arguments)),
     )
     .with_argument_rules(argument_rules::check_new_order)
     .additive()
 }
 
 fn update() -> Tool<OrdersServer> {
-    changing(
+    change_tool(
         OrderOperation::UpdateOrder,
         "Set an order's status, addresses, name, tags, fields or notes. Not for shipping or cancelling: use fulfill-order or cancel-order.",
         (
             &["orderId", "updates"],
             json!({ "orderId": order_id(), "updates": updates() }),
         ),
-        |asked: UpdateOrder| Request::Update(Box::new(asked)),
+        |arguments: UpdateOrder| Request::Update(Box::new(arguments)),
     )
     .with_argument_rules(argument_rules::check_updates)
 }
 
 fn cancel() -> Tool<OrdersServer> {
-    changing(
+    change_tool(
         OrderOperation::CancelOrder,
         "Cancel an order, or some units of it, before they ship, and release their stock. Not for goods that have left: use create-return.",
         (
@@ -102,12 +102,12 @@ fn cancel() -> Tool<OrdersServer> {
                 "lineItems": line_quantities("What to cancel; everything open if absent")
             }),
         ),
-        |asked: CancelOrder| Request::Cancel(asked),
+        |arguments: CancelOrder| Request::Cancel(arguments),
     )
 }
 
 fn fulfill() -> Tool<OrdersServer> {
-    changing(
+    change_tool(
         OrderOperation::FulfillOrder,
         "Ship an order, or some units of it; it needs a shipping address. Not for marking it delivered: use update-order.",
         (
@@ -119,12 +119,12 @@ fn fulfill() -> Tool<OrdersServer> {
                 "locationId": location()
             }),
         ),
-        |asked: FulfillOrder| Request::Fulfill(asked),
+        |arguments: FulfillOrder| Request::Fulfill(arguments),
     )
 }
 
 fn create_return() -> Tool<OrdersServer> {
-    changing(
+    change_tool(
         OrderOperation::CreateReturn,
         "Take back units that have shipped. Not for units that have not: use cancel-order.",
         (
@@ -135,7 +135,7 @@ fn create_return() -> Tool<OrdersServer> {
                 "outcome": outcome()
             }),
         ),
-        |asked: CreateReturn| Request::Return(asked),
+        |arguments: CreateReturn| Request::Return(arguments),
     )
     .additive()
 }

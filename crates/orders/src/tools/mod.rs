@@ -21,7 +21,7 @@ pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
 }
 
 /// Adds the schema of the answer, including failures.
-fn answering(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
+fn with_answer_schema(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
     tool.with_output_schema(output_schemas::answer(operation), Some(schemas::failure()))
         .open_world()
 }

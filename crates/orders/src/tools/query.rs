@@ -1,6 +1,6 @@
 //! The seven tools that read: filters in, one page out, with a cursor for the next page.
 
-use super::{Answer, answering, argument_rules};
+use super::{Answer, argument_rules, with_answer_schema};
 use crate::dialect::Orders;
 use crate::failure::{OrderRule, RuleViolation};
 use crate::model::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
@@ -23,37 +23,37 @@ const TIMES: [&str; 4] = [
 
 pub(super) fn all() -> [Tool<OrdersServer>; 7] {
     [
-        asking(
+        query_tool(
             OrderOperation::GetOrders,
             "Find orders by id, your own id, status, SKU, the customer's email or time; oldest first.",
             &["ids", "externalIds", "statuses", "skus", "emails"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetCustomers,
             "Find customers by id, email or time; oldest first.",
             &["ids", "emails"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetProducts,
             "Find products by id, SKU or time; oldest first. For prices use get-product-variants.",
             &["ids", "skus"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetVariants,
             "Find variants, with SKU and price, by id, SKU, product or time; oldest first.",
             &["ids", "skus", "productIds"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetInventory,
             "Find stock by SKU, location or time. Reservations count for the SKU over all locations.",
             &["skus", "locationIds"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetFulfillments,
             "Find what has shipped, by id, order or time; oldest first.",
             &["ids", "orderIds"],
         ),
-        asking(
+        query_tool(
             OrderOperation::GetReturns,
             "Find what came back, by id, order or time; oldest first.",
             &["ids", "orderIds"],
@@ -126,8 +126,8 @@ impl QueryArguments {
         let after = match &cursor {
             None => None,
             Some(text) => {
-                let place = cursor::read(operation, &filters, text);
-                Some(place.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
+                let position = cursor::read(operation, &filters, text);
+                Some(position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
             }
         };
         Ok(EntityQuery {
@@ -139,14 +139,14 @@ impl QueryArguments {
     }
 }
 
-fn asking(
+fn query_tool(
     operation: OrderOperation,
     description: &'static str,
     filters: &[&str],
 ) -> Tool<OrdersServer> {
     let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
-    let work = move |server: Arc<OrdersServer>, asked: QueryArguments, cx: CallContext| async move {
-        page(&server, operation, asked, &cx).await
+    let work = move |server: Arc<OrdersServer>, arguments: QueryArguments, cx: CallContext| async move {
+        page(&server, operation, arguments, &cx).await
     };
     let tool = Tool::read_only(
         operation.name(),
@@ -155,29 +155,29 @@ fn asking(
         work,
     );
     let rules = move |arguments: &_| argument_rules::check_query(operation, arguments);
-    answering(operation, tool).with_argument_rules(rules)
+    with_answer_schema(operation, tool).with_argument_rules(rules)
 }
 
 async fn page(
     server: &OrdersServer,
     operation: OrderOperation,
-    asked: QueryArguments,
+    arguments: QueryArguments,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let found = async {
-        let request = Request::Query(Box::new(asked.query(operation)?));
+        let request = Request::Query(Box::new(arguments.query(operation)?));
         let response = server.ask(&request, None, cx).await?;
         Ok((request, response))
     };
     let found: Result<_, Failure> = found.await;
     let (request, response) = found.map_err(|failure| failure.fault(cx.mark.effect()))?;
-    let place = match &response {
+    let position = match &response {
         Response::Page { next, .. } => next.as_deref(),
         Response::One(_) => None,
     };
-    let next = match (&request, place) {
-        (Request::Query(query), Some(place)) => {
-            Some(cursor::write(operation, &query.filters, place))
+    let next = match (&request, position) {
+        (Request::Query(query), Some(position)) => {
+            Some(cursor::write(operation, &query.filters, position))
         }
         _ => None,
     };

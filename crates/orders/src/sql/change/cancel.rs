@@ -1,6 +1,6 @@
 //! `cancel-order`: cancels all open units or some of them, and releases their stock.
 
-use super::lines::{add, by_sku, lock_variants, move_stock, spread};
+use super::lines::{add_units, allocate, lock_variants, move_stock, sum_by_sku};
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, RefusalReason};
 use crate::model::CancelOrder;
@@ -11,40 +11,45 @@ use candor_fault::to_json;
 
 pub(super) async fn cancel(
     mut change: ChangeContext<'_>,
-    asked: &CancelOrder,
+    request: &CancelOrder,
 ) -> Result<ChangeResult, TransactionError> {
-    let mut head = change.locked_open(&asked.order_id).await?;
-    let mut lines = lines(change.session, &[&head.id]).await?;
-    let asked_lines = asked.line_items.as_deref();
-    let share = spread(
+    let mut order_row = change.lock_open_order(&request.order_id).await?;
+    let mut lines = lines(change.session, &[&order_row.id]).await?;
+    let requested = request.line_items.as_deref();
+    let units_per_line = allocate(
         &lines,
-        asked_lines,
+        requested,
         LineRow::open,
         RefusalReason::QuantityExceedsOpen,
     )
-    .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
-    let units = by_sku(&lines, &share);
+    .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
+    let units = sum_by_sku(&lines, &units_per_line);
     lock_variants(change.session, &units).await?;
-    add(change.session, &lines, &share, "cancelled").await?;
+    add_units(change.session, &lines, &units_per_line, "cancelled").await?;
     move_stock(change.session, &units, (0, -1)).await?;
-    for (line, units) in lines.iter_mut().zip(&share) {
+    for (line, units) in lines.iter_mut().zip(&units_per_line) {
         line.cancelled += units;
     }
     let nothing_open = lines.iter().all(|line| line.open() == 0);
     let anything_left = lines.iter().any(|line| line.fulfilled > 0);
-    head.status = head.status.after_cancelling(nothing_open, anything_left);
-    head.details.cancel_reason = asked.reason.clone().or(head.details.cancel_reason.take());
-    head.updated_at = change.at;
+    order_row.status = order_row
+        .status
+        .after_cancelling(nothing_open, anything_left);
+    order_row.details.cancel_reason = request
+        .reason
+        .clone()
+        .or(order_row.details.cancel_reason.take());
+    order_row.updated_at = change.at;
     change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, details = $2, updated_at = $3 WHERE id = $4")
-                .bind(head.status.word())
-                .bind(to_json(&head.details))
-                .bind(head.updated_at.micros())
-                .bind(head.id.clone()),
+                .bind(order_row.status.word())
+                .bind(to_json(&order_row.details))
+                .bind(order_row.updated_at.micros())
+                .bind(order_row.id.clone()),
         )
         .await?;
-    let id = head.id.clone();
-    ChangeResult::new(&head.into_entity(lines), &id)
+    let id = order_row.id.clone();
+    ChangeResult::new(&order_row.into_entity(lines), &id)
 }

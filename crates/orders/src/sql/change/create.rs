@@ -30,24 +30,24 @@ pub(super) async fn create(
 ) -> Result<ChangeResult, TransactionError> {
     let currency = currency(&change, order)?;
     if let Some(external_id) = &order.external_id {
-        free(change.session, external_id).await?;
+        check_external_id(change.session, external_id).await?;
     }
     let known = match order.customer.as_ref() {
-        Some(customer) => customer_of(change.session, customer).await?,
+        Some(customer) => find_customer(change.session, customer).await?,
         None => None,
     };
-    let variants = variants(change.session, &order.line_items).await?;
+    let entries = lock_entries(change.session, &order.line_items).await?;
     let by_catalogue = currency == change.currency;
-    let lines = priced(&order.line_items, &variants, currency, by_catalogue)?;
+    let lines = price_lines(&order.line_items, &entries, currency, by_catalogue)?;
     let totals = totals(order, &lines, currency)?;
-    let units = in_stock(&order.line_items, &variants)?;
+    let units = check_stock(&order.line_items, &entries)?;
     // Every check has passed. The writes start here.
     let customer = match (&order.customer, known) {
         (Some(_), Some(known)) => Some(known),
-        (Some(asked), None) => Some(new_customer(&mut change, asked).await?),
+        (Some(customer), None) => Some(insert_customer(&mut change, customer).await?),
         (None, _) => None,
     };
-    let head = OrderRow {
+    let order_row = OrderRow {
         id: change.ids.next("ord", change.at),
         external_id: order.external_id.clone(),
         name: order.name.clone(),
@@ -63,15 +63,15 @@ pub(super) async fn create(
     let lines: Vec<_> = lines
         .into_iter()
         .map(|line| LineRow {
-            order_id: head.id.clone(),
+            order_id: order_row.id.clone(),
             ..line
         })
         .collect();
-    insert(change.session, &head, customer).await?;
+    insert(change.session, &order_row, customer).await?;
     insert_lines(change.session, &lines, change.at.micros()).await?;
     move_stock(change.session, &units, (0, 1)).await?;
-    let id = head.id.clone();
-    ChangeResult::new(&head.into_entity(lines), &id)
+    let id = order_row.id.clone();
+    ChangeResult::new(&order_row.into_entity(lines), &id)
 }
 
 fn currency(change: &ChangeContext<'_>, order: &NewOrder) -> Result<Currency, Failure> {
@@ -82,7 +82,10 @@ fn currency(change: &ChangeContext<'_>, order: &NewOrder) -> Result<Currency, Fa
     }
 }
 
-async fn free(session: &mut DbConnection, external_id: &str) -> Result<(), TransactionError> {
+async fn check_external_id(
+    session: &mut DbConnection,
+    external_id: &str,
+) -> Result<(), TransactionError> {
     let statement = sql("SELECT id FROM orders WHERE external_id = $1");
     match session
         .first(statement.bind(external_id.to_owned()))
@@ -98,31 +101,32 @@ async fn free(session: &mut DbConnection, external_id: &str) -> Result<(), Trans
 }
 
 /// Returns the known customer with this id or email address, or `None` for a new one.
-async fn customer_of(
+async fn find_customer(
     session: &mut DbConnection,
-    asked: &OrderCustomer,
+    customer: &OrderCustomer,
 ) -> Result<Option<OrderCustomer>, TransactionError> {
-    let found = match (&asked.id, &asked.email) {
+    let found = match (&customer.id, &customer.email) {
         (Some(id), _) => {
             let statement =
                 sql("SELECT id, email, first_name, last_name FROM customers WHERE id = $1");
             session.first(statement.bind(id.clone())).await?
         }
-        (None, Some(email)) => by_email(session, email).await?,
+        (None, Some(email)) => find_by_email(session, email).await?,
         (None, None) => None,
     };
     let missing =
         || Failure::from(OrderRefusal::from(RefusalReason::CustomerNotFound).at("order.customer"));
     let Some(row) = found else {
-        return match asked.id {
+        return match customer.id {
             Some(_) => Err(missing().into()),
             None => Ok(None),
         };
     };
-    let known = remembered(&row, asked)?;
+    let known = merge_customer(&row, customer)?;
     let small = |email: &Option<String>| email.as_ref().map(|email| email.to_lowercase());
     // An id and an address of different customers name neither.
-    let same = asked.email.is_none() || small(&asked.email) == small(&get_optional_text(&row, 1)?);
+    let same =
+        customer.email.is_none() || small(&customer.email) == small(&get_optional_text(&row, 1)?);
     if same {
         Ok(Some(known))
     } else {
@@ -130,7 +134,7 @@ async fn customer_of(
     }
 }
 
-async fn by_email(
+async fn find_by_email(
     session: &mut DbConnection,
     email: &str,
 ) -> Result<Option<sqlx::any::AnyRow>, TransactionError> {
@@ -141,7 +145,10 @@ async fn by_email(
 
 /// Returns the customer as it is stored in the order: the caller's values first, then the known
 /// ones.
-fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCustomer, Failure> {
+fn merge_customer(
+    row: &sqlx::any::AnyRow,
+    customer: &OrderCustomer,
+) -> Result<OrderCustomer, Failure> {
     let (email, first, last) = (
         get_optional_text(row, 1)?,
         get_optional_text(row, 2)?,
@@ -149,37 +156,37 @@ fn remembered(row: &sqlx::any::AnyRow, asked: &OrderCustomer) -> Result<OrderCus
     );
     Ok(OrderCustomer {
         id: Some(get_text(row, 0)?),
-        email: asked.email.clone().or(email),
-        first_name: asked.first_name.clone().or(first),
-        last_name: asked.last_name.clone().or(last),
+        email: customer.email.clone().or(email),
+        first_name: customer.first_name.clone().or(first),
+        last_name: customer.last_name.clone().or(last),
     })
 }
 
-async fn new_customer(
+async fn insert_customer(
     change: &mut ChangeContext<'_>,
-    asked: &OrderCustomer,
+    customer: &OrderCustomer,
 ) -> Result<OrderCustomer, TransactionError> {
-    let email = asked.email.clone().unwrap_or_default();
+    let email = customer.email.clone().unwrap_or_default();
     let query = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
          ON CONFLICT (email_key) DO NOTHING RETURNING id, email, first_name, last_name")
     .bind(change.ids.next("cus", change.at))
     .bind(email.clone())
     .bind(email.to_lowercase())
-    .bind(asked.first_name.clone())
-    .bind(asked.last_name.clone())
+    .bind(customer.first_name.clone())
+    .bind(customer.last_name.clone())
     .bind(change.at.micros());
     let row = match change.session.first(query).await? {
         Some(row) => Some(row),
         // Another call created the same customer in the meantime.
-        None => by_email(change.session, &email).await?,
+        None => find_by_email(change.session, &email).await?,
     };
     let row = row.ok_or_else(|| TransactionError::Again(Failure::Unavailable(None, None)))?;
-    Ok(remembered(&row, asked)?)
+    Ok(merge_customer(&row, customer)?)
 }
 
 /// Returns the catalogue entries of these lines, locked in the order of their SKUs.
-async fn variants(
+async fn lock_entries(
     session: &mut DbConnection,
     lines: &[NewLineItem],
 ) -> Result<BTreeMap<String, CatalogueEntry>, TransactionError> {
@@ -194,38 +201,36 @@ async fn variants(
         .fold(statement, |query, sku| query.bind((*sku).clone()));
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
-        let variant = CatalogueEntry {
+        let entry = CatalogueEntry {
             name: get_text(row, 1)?,
             price: get_money(row, 2)?,
             available: get_number(row, 3)?,
         };
-        Ok((get_text(row, 0)?, variant))
+        Ok((get_text(row, 0)?, entry))
     });
     let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
     let unknown = lines.iter().position(|line| !found.contains_key(&line.sku));
-    if let Some(place) = unknown {
-        let field = format!("order.lineItems.{place}.sku");
+    if let Some(index) = unknown {
+        let field = format!("order.lineItems.{index}.sku");
         return Err(Failure::from(OrderRefusal::from(RefusalReason::SkuNotFound).at(field)).into());
     }
     Ok(found)
 }
 
 /// Returns the lines with their amounts. Their order id is set later.
-fn priced(
+fn price_lines(
     lines: &[NewLineItem],
-    variants: &BTreeMap<String, CatalogueEntry>,
+    entries: &BTreeMap<String, CatalogueEntry>,
     currency: Currency,
     by_catalogue: bool,
 ) -> Result<Vec<LineRow>, Failure> {
-    let mut done = Vec::with_capacity(lines.len());
-    for (place, line) in lines.iter().enumerate() {
-        let variant = variants.get(&line.sku);
-        let field = |name| format!("order.lineItems.{place}.{name}");
+    let mut priced = Vec::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        let entry = entries.get(&line.sku);
+        let field = |name| format!("order.lineItems.{index}.{name}");
         let (cost, off) = (field("unitPrice"), field("unitDiscount"));
         let given = to_money(&cost, line.unit_price.as_ref(), currency)?;
-        let catalogue = variant
-            .map(|variant| variant.price)
-            .filter(|_| by_catalogue);
+        let catalogue = entry.map(|entry| entry.price).filter(|_| by_catalogue);
         let unit_price = given.or(catalogue);
         let unpriced = || RuleViolation::new("order.currency", OrderRule::CatalogueCurrency);
         let unit_price = unit_price.ok_or_else(unpriced)?;
@@ -234,14 +239,14 @@ fn priced(
         if unit_discount > unit_price {
             return Err(RuleViolation::new(off, OrderRule::Discount).into());
         }
-        done.push(LineRow {
+        priced.push(LineRow {
             order_id: String::new(),
-            line: i64::try_from(place).unwrap_or(i64::MAX),
+            line: i64::try_from(index).unwrap_or(i64::MAX),
             sku: line.sku.clone(),
             name: line
                 .name
                 .clone()
-                .or_else(|| variant.map(|variant| variant.name.clone())),
+                .or_else(|| entry.map(|entry| entry.name.clone())),
             quantity: line.quantity.get(),
             unit_price,
             unit_discount,
@@ -250,7 +255,7 @@ fn priced(
             returned: 0,
         });
     }
-    Ok(done)
+    Ok(priced)
 }
 
 fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Totals, Failure> {
@@ -264,27 +269,27 @@ fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Tot
         .collect();
     let too_large = || RuleViolation::new("order.lineItems", OrderRule::Digits);
     let totals = Totals::of(&amounts).ok_or_else(too_large)?;
-    let said = [
+    let given = [
         ("order.subTotal", order.sub_total.as_ref()),
         ("order.discountTotal", order.discount_total.as_ref()),
         ("order.total", order.total.as_ref()),
     ];
-    totals.check(currency, said)?;
+    totals.check(currency, given)?;
     Ok(totals)
 }
 
 /// Returns the units of each SKU, if there is enough stock of all of them.
-fn in_stock(
+fn check_stock(
     lines: &[NewLineItem],
-    variants: &BTreeMap<String, CatalogueEntry>,
+    entries: &BTreeMap<String, CatalogueEntry>,
 ) -> Result<BTreeMap<String, i64>, Failure> {
     let mut units = BTreeMap::new();
-    for (place, line) in lines.iter().enumerate() {
-        let wanted: &mut i64 = units.entry(line.sku.clone()).or_default();
-        *wanted += line.quantity.get();
-        let available = variants.get(&line.sku).map_or(0, |found| found.available);
-        if *wanted > available {
-            let field = format!("order.lineItems.{place}.quantity");
+    for (index, line) in lines.iter().enumerate() {
+        let needed: &mut i64 = units.entry(line.sku.clone()).or_default();
+        *needed += line.quantity.get();
+        let available = entries.get(&line.sku).map_or(0, |found| found.available);
+        if *needed > available {
+            let field = format!("order.lineItems.{index}.quantity");
             let refused = OrderRefusal::from(RefusalReason::InsufficientInventory);
             return Err(refused.at(field).having(available).into());
         }
@@ -306,7 +311,7 @@ fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> OrderDetails {
 
 async fn insert(
     session: &mut DbConnection,
-    head: &OrderRow,
+    order_row: &OrderRow,
     customer: Option<OrderCustomer>,
 ) -> Result<(), TransactionError> {
     let inserted = sql(
@@ -315,18 +320,18 @@ async fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
          ON CONFLICT (external_id) DO NOTHING",
     )
-    .bind(head.id.clone())
-    .bind(head.external_id.clone())
-    .bind(head.name.clone())
-    .bind(head.status.word())
-    .bind(head.currency.code())
+    .bind(order_row.id.clone())
+    .bind(order_row.external_id.clone())
+    .bind(order_row.name.clone())
+    .bind(order_row.status.word())
+    .bind(order_row.currency.code())
     .bind(customer.and_then(|customer| customer.id))
-    .bind(to_json(&head.details))
-    .bind(head.sub_total.minor())
-    .bind(head.discount_total.minor())
-    .bind(head.total.minor())
-    .bind(head.created_at.micros())
-    .bind(head.updated_at.micros());
+    .bind(to_json(&order_row.details))
+    .bind(order_row.sub_total.minor())
+    .bind(order_row.discount_total.minor())
+    .bind(order_row.total.minor())
+    .bind(order_row.created_at.micros())
+    .bind(order_row.updated_at.micros());
     match session.execute(inserted).await? {
         // Another call took the external id in the meantime: the next try reports that.
         0 => Err(TransactionError::Again(Failure::Unavailable(None, None))),

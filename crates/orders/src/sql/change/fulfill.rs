@@ -1,6 +1,6 @@
 //! `fulfill-order`: ships units from the given location, or from any that has stock.
 
-use super::lines::{add, by_sku, lock_variants, move_stock, spread};
+use super::lines::{add_units, allocate, lock_variants, move_stock, sum_by_sku};
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{FulfillOrder, Fulfillment, FulfillmentLine};
@@ -31,51 +31,51 @@ struct FulfillmentDetails<'a> {
 
 pub(super) async fn fulfill(
     mut change: ChangeContext<'_>,
-    asked: &FulfillOrder,
+    request: &FulfillOrder,
 ) -> Result<ChangeResult, TransactionError> {
-    let mut head = change.locked_open(&asked.order_id).await?;
-    if head.details.shipping_address.is_none() {
+    let mut order_row = change.lock_open_order(&request.order_id).await?;
+    if order_row.details.shipping_address.is_none() {
         let wrong = RuleViolation::new("order.shippingAddress", OrderRule::ShippingAddress);
         return Err(Failure::from(wrong).into());
     }
-    if let Some(location) = &asked.location_id {
-        known(change.session, location).await?;
+    if let Some(location) = &request.location_id {
+        check_location(change.session, location).await?;
     }
-    let mut lines = lines(change.session, &[&head.id]).await?;
-    let asked_lines = asked.line_items.as_deref();
-    let share = spread(
+    let mut lines = lines(change.session, &[&order_row.id]).await?;
+    let requested = request.line_items.as_deref();
+    let units_per_line = allocate(
         &lines,
-        asked_lines,
+        requested,
         LineRow::open,
         RefusalReason::QuantityExceedsOpen,
     )
-    .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
-    let units = by_sku(&lines, &share);
+    .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
+    let units = sum_by_sku(&lines, &units_per_line);
     lock_variants(change.session, &units).await?;
-    let lying = lying(change.session, &units, asked.location_id.as_deref()).await?;
-    let leaving = leaving(&units, &lying)?;
-    take(change.session, &leaving, change.at.micros()).await?;
-    add(change.session, &lines, &share, "fulfilled").await?;
+    let stock = lock_stock(change.session, &units, request.location_id.as_deref()).await?;
+    let allocations = allocate_stock(&units, &stock)?;
+    take_stock(change.session, &allocations, change.at.micros()).await?;
+    add_units(change.session, &lines, &units_per_line, "fulfilled").await?;
     move_stock(change.session, &units, (-1, -1)).await?;
-    for (line, units) in lines.iter_mut().zip(&share) {
+    for (line, units) in lines.iter_mut().zip(&units_per_line) {
         line.fulfilled += units;
     }
     let nothing_open = lines.iter().all(|line| line.open() == 0);
-    head.status = head.status.after_fulfilling(nothing_open);
+    order_row.status = order_row.status.after_fulfilling(nothing_open);
     change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, updated_at = $2 WHERE id = $3")
-                .bind(head.status.word())
+                .bind(order_row.status.word())
                 .bind(change.at.micros())
-                .bind(head.id.clone()),
+                .bind(order_row.id.clone()),
         )
         .await?;
     let fulfillment = Fulfillment {
         id: change.ids.next("ful", change.at),
-        order_id: head.id,
-        line_items: leaving,
-        tracking_numbers: asked.tracking_numbers.clone().unwrap_or_default(),
+        order_id: order_row.id,
+        line_items: allocations,
+        tracking_numbers: request.tracking_numbers.clone().unwrap_or_default(),
         created_at: change.at,
         updated_at: change.at,
     };
@@ -83,7 +83,10 @@ pub(super) async fn fulfill(
     ChangeResult::new(&fulfillment, &fulfillment.order_id)
 }
 
-async fn known(session: &mut DbConnection, location: &str) -> Result<(), TransactionError> {
+async fn check_location(
+    session: &mut DbConnection,
+    location: &str,
+) -> Result<(), TransactionError> {
     let statement = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
     match session.first(statement).await? {
         Some(_) => Ok(()),
@@ -96,7 +99,7 @@ async fn known(session: &mut DbConnection, location: &str) -> Result<(), Transac
 
 /// Returns the stock of these SKUs, locked and sorted by SKU and location; at one location if it is
 /// given.
-async fn lying(
+async fn lock_stock(
     session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
     location: Option<&str>,
@@ -104,12 +107,12 @@ async fn lying(
     if units.is_empty() {
         return Ok(Vec::new());
     }
-    let here = match location {
+    let at_location = match location {
         Some(_) => " AND location_id = $1",
         None => "",
     };
     let statement = dynamic_sql(format!(
-        "SELECT sku, location_id, on_hand FROM stock WHERE sku IN ({}){here}
+        "SELECT sku, location_id, on_hand FROM stock WHERE sku IN ({}){at_location}
          ORDER BY sku, location_id{}",
         placeholders(units.len(), 1 + usize::from(location.is_some())),
         session.dialect().lock_suffix()
@@ -134,47 +137,47 @@ async fn lying(
 }
 
 /// Allocates the units of each SKU to the first locations that have stock.
-fn leaving(
+fn allocate_stock(
     units: &BTreeMap<String, i64>,
-    lying: &[StockRow],
+    stock: &[StockRow],
 ) -> Result<Vec<FulfillmentLine>, Failure> {
-    let mut leaving = Vec::new();
-    for (sku, wanted) in units {
-        let mut rest = *wanted;
-        for place in lying.iter().filter(|place| place.sku == *sku) {
-            let quantity = rest.min(place.on_hand);
+    let mut allocations = Vec::new();
+    for (sku, needed) in units {
+        let mut rest = *needed;
+        for row in stock.iter().filter(|row| row.sku == *sku) {
+            let quantity = rest.min(row.on_hand);
             if quantity > 0 {
                 rest -= quantity;
-                leaving.push(FulfillmentLine {
+                allocations.push(FulfillmentLine {
                     sku: sku.clone(),
                     quantity,
-                    location_id: Some(place.location.clone()),
+                    location_id: Some(row.location.clone()),
                 });
             }
         }
         if rest > 0 {
             let refused = OrderRefusal::from(RefusalReason::InsufficientInventory).at("locationId");
-            return Err(refused.having(wanted - rest).into());
+            return Err(refused.having(needed - rest).into());
         }
     }
-    Ok(leaving)
+    Ok(allocations)
 }
 
 /// Removes the allocated units from the stock.
-async fn take(
+async fn take_stock(
     session: &mut DbConnection,
-    leaving: &[FulfillmentLine],
+    allocations: &[FulfillmentLine],
     at: i64,
 ) -> Result<(), TransactionError> {
-    if leaving.is_empty() {
+    if allocations.is_empty() {
         return Ok(());
     }
-    let values = values_list(leaving.len(), &["TEXT", "TEXT", "BIGINT"], 2);
+    let values = values_list(allocations.len(), &["TEXT", "TEXT", "BIGINT"], 2);
     let statement = dynamic_sql(format!(
         "UPDATE stock SET on_hand = on_hand - v.column3, updated_at = $1
          FROM (VALUES {values}) AS v WHERE stock.sku = v.column1 AND location_id = v.column2"
     ));
-    let statement = leaving.iter().fold(statement.bind(at), |query, line| {
+    let statement = allocations.iter().fold(statement.bind(at), |query, line| {
         let location = line.location_id.clone();
         query
             .bind(line.sku.clone())

@@ -12,53 +12,60 @@ pub(super) type UnitsPerLine = Vec<i64>;
 
 /// Allocates the requested quantities to the lines, in their order. A line takes at most `room`.
 /// Without requested quantities, every line takes all of its room.
-pub(super) fn spread(
+pub(super) fn allocate(
     lines: &[LineRow],
-    asked: Option<&[LineQuantity]>,
+    requested: Option<&[LineQuantity]>,
     room: fn(&LineRow) -> i64,
     exceeds: RefusalReason,
 ) -> Result<UnitsPerLine, OrderRefusal> {
     let mut left: Vec<_> = lines.iter().map(room).collect();
-    let Some(asked) = asked else {
+    let Some(requested) = requested else {
         return Ok(left);
     };
-    let mut share = vec![0; lines.len()];
-    for (place, wanted) in asked.iter().enumerate() {
-        let of_sku = || (0..lines.len()).filter(|line| lines[*line].sku == wanted.sku);
+    let mut units_per_line = vec![0; lines.len()];
+    for (index, line_quantity) in requested.iter().enumerate() {
+        let of_sku = || (0..lines.len()).filter(|line| lines[*line].sku == line_quantity.sku);
         if of_sku().next().is_none() {
-            let field = format!("lineItems.{place}.sku");
+            let field = format!("lineItems.{index}.sku");
             return Err(OrderRefusal::from(RefusalReason::SkuNotFound).at(field));
         }
-        let mut rest = wanted.quantity.get();
+        let mut rest = line_quantity.quantity.get();
         for line in of_sku() {
             let taken = rest.min(left[line]);
             left[line] -= taken;
-            share[line] += taken;
+            units_per_line[line] += taken;
             rest -= taken;
         }
         if rest > 0 {
             let all: i64 = of_sku().map(|line| room(&lines[line])).sum();
-            let field = format!("lineItems.{place}.quantity");
+            let field = format!("lineItems.{index}.quantity");
             return Err(OrderRefusal::from(exceeds).at(field).having(all));
         }
     }
-    Ok(share)
+    Ok(units_per_line)
 }
 
 /// Returns the units of each SKU, without those that are zero.
-pub(super) fn by_sku(lines: &[LineRow], share: &UnitsPerLine) -> BTreeMap<String, i64> {
+pub(super) fn sum_by_sku(
+    lines: &[LineRow],
+    units_per_line: &UnitsPerLine,
+) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
-    for (line, units) in lines.iter().zip(share).filter(|(_, units)| **units > 0) {
+    for (line, units) in lines
+        .iter()
+        .zip(units_per_line)
+        .filter(|(_, units)| **units > 0)
+    {
         *sums.entry(line.sku.clone()).or_default() += units;
     }
     sums
 }
 
 /// Adds the units to a column of the lines.
-pub(super) async fn add(
+pub(super) async fn add_units(
     session: &mut DbConnection,
     lines: &[LineRow],
-    share: &UnitsPerLine,
+    units_per_line: &UnitsPerLine,
     column: &'static str,
 ) -> Result<(), TransactionError> {
     let Some(first) = lines.first() else {
@@ -66,7 +73,7 @@ pub(super) async fn add(
     };
     let changed: Vec<_> = lines
         .iter()
-        .zip(share)
+        .zip(units_per_line)
         .filter(|(_, units)| **units > 0)
         .collect();
     if changed.is_empty() {
@@ -148,27 +155,33 @@ mod tests {
         }
     }
 
-    fn asked(sku: &str, quantity: i64) -> LineQuantity {
+    fn requested(sku: &str, quantity: i64) -> LineQuantity {
         serde_json::from_value(serde_json::json!({ "sku": sku, "quantity": quantity })).unwrap()
     }
 
     #[test]
     fn units_are_spread_over_the_lines_of_their_sku_in_order() {
         let lines = [line(0, "A", 3, 1), line(1, "B", 5, 0), line(2, "A", 4, 0)];
-        let spread = |asked: &[LineQuantity]| {
-            spread(
+        let allocate = |requested: &[LineQuantity]| {
+            allocate(
                 &lines,
-                Some(asked),
+                Some(requested),
                 LineRow::open,
                 RefusalReason::QuantityExceedsOpen,
             )
         };
-        assert_eq!(spread(&[asked("A", 5)]), Ok(vec![2, 0, 3]));
-        assert_eq!(spread(&[asked("A", 1), asked("A", 2)]), Ok(vec![2, 0, 1]));
+        assert_eq!(allocate(&[requested("A", 5)]), Ok(vec![2, 0, 3]));
+        assert_eq!(
+            allocate(&[requested("A", 1), requested("A", 2)]),
+            Ok(vec![2, 0, 1])
+        );
         let too_many = OrderRefusal::from(RefusalReason::QuantityExceedsOpen);
         let too_many = too_many.at("lineItems.1.quantity").having(6);
-        assert_eq!(spread(&[asked("B", 1), asked("A", 7)]), Err(too_many));
+        assert_eq!(
+            allocate(&[requested("B", 1), requested("A", 7)]),
+            Err(too_many)
+        );
         let unknown = OrderRefusal::from(RefusalReason::SkuNotFound).at("lineItems.0.sku");
-        assert_eq!(spread(&[asked("C", 1)]), Err(unknown));
+        assert_eq!(allocate(&[requested("C", 1)]), Err(unknown));
     }
 }

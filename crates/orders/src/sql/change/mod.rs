@@ -12,7 +12,7 @@ mod update;
 use super::connection::{DbConnection, dynamic_sql};
 use super::errors::TransactionError;
 use super::ids::IdGenerator;
-use super::order::{ORDER_COLUMNS, OrderRow, head};
+use super::order::{ORDER_COLUMNS, OrderRow, order_row};
 use crate::adapter::Request;
 use crate::failure::{Failure, OrderRefusal, RefusalReason};
 use crate::model::{Currency, UtcTime};
@@ -20,7 +20,7 @@ use candor_fault::Cause;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What a change needs beside its request.
+/// The circumstances of a change: its connection, currency, ids and time.
 pub(super) struct ChangeContext<'a> {
     pub(super) session: &'a mut DbConnection,
     pub(super) currency: Currency,
@@ -51,11 +51,11 @@ pub(super) async fn make(
     request: &Request,
 ) -> Result<ChangeResult, TransactionError> {
     match request {
-        Request::Create(asked) => create::create(context, &asked.order).await,
-        Request::Update(asked) => update::update(context, asked).await,
-        Request::Cancel(asked) => cancel::cancel(context, asked).await,
-        Request::Fulfill(asked) => fulfill::fulfill(context, asked).await,
-        Request::Return(asked) => returns::take_back(context, asked).await,
+        Request::Create(request) => create::create(context, &request.order).await,
+        Request::Update(request) => update::update(context, request).await,
+        Request::Cancel(request) => cancel::cancel(context, request).await,
+        Request::Fulfill(request) => fulfill::fulfill(context, request).await,
+        Request::Return(request) => returns::create_return(context, request).await,
         Request::Query(_) => {
             let cause = Box::new(Cause::from(request.operation().name()));
             Err(Failure::Internal("a query was taken for a change", cause).into())
@@ -67,16 +67,16 @@ pub(super) async fn make(
 pub(super) fn about(request: &Request) -> Option<&str> {
     match request {
         Request::Create(_) | Request::Query(_) => None,
-        Request::Update(asked) => Some(&asked.order_id),
-        Request::Cancel(asked) => Some(&asked.order_id),
-        Request::Fulfill(asked) => Some(&asked.order_id),
-        Request::Return(asked) => Some(&asked.order_id),
+        Request::Update(request) => Some(&request.order_id),
+        Request::Cancel(request) => Some(&request.order_id),
+        Request::Fulfill(request) => Some(&request.order_id),
+        Request::Return(request) => Some(&request.order_id),
     }
 }
 
 impl ChangeContext<'_> {
     /// Loads and locks the order with this id.
-    async fn locked(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
+    async fn lock_order(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
         let locking = self.session.dialect().lock_suffix();
         let statement = dynamic_sql(format!(
             "SELECT {ORDER_COLUMNS} FROM orders WHERE id = $1{locking}"
@@ -84,16 +84,16 @@ impl ChangeContext<'_> {
         let row = self.session.first(statement.bind(id.to_owned())).await?;
         let missing =
             || Failure::from(OrderRefusal::from(RefusalReason::OrderNotFound).at("orderId"));
-        Ok(head(&row.ok_or_else(missing)?)?)
+        Ok(order_row(&row.ok_or_else(missing)?)?)
     }
 
     /// As `lock_order`; refuses an order whose units can no longer be shipped or cancelled.
-    async fn locked_open(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
-        let head = self.locked(id).await?;
-        if !head.status.is_open() {
+    async fn lock_open_order(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
+        let order_row = self.lock_order(id).await?;
+        if !order_row.status.is_open() {
             let refused = OrderRefusal::from(RefusalReason::InvalidOrderState).at("orderId");
-            return Err(Failure::from(refused.in_status(head.status)).into());
+            return Err(Failure::from(refused.in_status(order_row.status)).into());
         }
-        Ok(head)
+        Ok(order_row)
     }
 }

@@ -1,6 +1,6 @@
 //! `create-return`: records returned units. The stock does not change.
 
-use super::lines::{add, spread};
+use super::lines::{add_units, allocate};
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, RefusalReason};
 use crate::model::{CreateReturn, LineQuantity, Return};
@@ -21,29 +21,29 @@ fn returnable(line: &LineRow) -> i64 {
     line.fulfilled - line.returned
 }
 
-pub(super) async fn take_back(
+pub(super) async fn create_return(
     mut change: ChangeContext<'_>,
-    asked: &CreateReturn,
+    request: &CreateReturn,
 ) -> Result<ChangeResult, TransactionError> {
-    let head = change.locked(&asked.order_id).await?;
-    let lines = lines(change.session, &[&head.id]).await?;
+    let order_row = change.lock_order(&request.order_id).await?;
+    let lines = lines(change.session, &[&order_row.id]).await?;
     let exceeds = RefusalReason::ReturnExceedsFulfilled;
-    let share = spread(&lines, Some(&asked.line_items), returnable, exceeds)
-        .map_err(|refused| Failure::from(refused.in_status(head.status)))?;
-    add(change.session, &lines, &share, "returned").await?;
+    let units_per_line = allocate(&lines, Some(&request.line_items), returnable, exceeds)
+        .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
+    add_units(change.session, &lines, &units_per_line, "returned").await?;
     change
         .session
         .execute(
             sql("UPDATE orders SET updated_at = $1 WHERE id = $2")
                 .bind(change.at.micros())
-                .bind(head.id.clone()),
+                .bind(order_row.id.clone()),
         )
         .await?;
     let returned = Return {
         id: change.ids.next("ret", change.at),
-        order_id: head.id,
-        outcome: asked.outcome,
-        line_items: asked.line_items.clone(),
+        order_id: order_row.id,
+        outcome: request.outcome,
+        line_items: request.line_items.clone(),
         created_at: change.at,
         updated_at: change.at,
     };
@@ -56,7 +56,7 @@ pub(super) async fn take_back(
             sql("INSERT INTO returns (id, order_id, outcome, details, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)")
                 .bind(returned.id.clone())
                 .bind(returned.order_id.clone())
-                .bind(asked.outcome.word())
+                .bind(request.outcome.word())
                 .bind(to_json(&details))
                 .bind(returned.created_at.micros())
                 .bind(returned.updated_at.micros()),

@@ -10,19 +10,19 @@ use candor_fault::to_json;
 
 pub(super) async fn update(
     mut change: ChangeContext<'_>,
-    asked: &UpdateOrder,
+    request: &UpdateOrder,
 ) -> Result<ChangeResult, TransactionError> {
-    let mut head = change.locked(&asked.order_id).await?;
-    let updates = asked.updates.clone();
+    let mut order_row = change.lock_order(&request.order_id).await?;
+    let updates = request.updates.clone();
     if let Some(next) = updates.status.map(OrderStatus::from) {
-        if !head.status.may_become(next) {
+        if !order_row.status.may_become(next) {
             let refused = OrderRefusal::from(RefusalReason::InvalidOrderState).at("updates.status");
-            return Err(Failure::from(refused.in_status(head.status)).into());
+            return Err(Failure::from(refused.in_status(order_row.status)).into());
         }
-        head.status = next;
+        order_row.status = next;
     }
-    let details = &mut head.details;
-    head.name = updates.name.or(head.name);
+    let details = &mut order_row.details;
+    order_row.name = updates.name.or(order_row.name);
     details.shipping_address = updates.shipping_address.or(details.shipping_address.take());
     details.billing_address = updates.billing_address.or(details.billing_address.take());
     if let Some(tags) = updates.tags {
@@ -32,19 +32,19 @@ pub(super) async fn update(
         details.custom_fields = fields;
     }
     details.notes = updates.notes.or(details.notes.take());
-    head.updated_at = change.at;
+    order_row.updated_at = change.at;
     change
         .session
         .execute(
             sql("UPDATE orders SET status = $1, name = $2, details = $3, updated_at = $4 WHERE id = $5")
-                .bind(head.status.word())
-                .bind(head.name.clone())
-                .bind(to_json(&head.details))
-                .bind(head.updated_at.micros())
-                .bind(head.id.clone()),
+                .bind(order_row.status.word())
+                .bind(order_row.name.clone())
+                .bind(to_json(&order_row.details))
+                .bind(order_row.updated_at.micros())
+                .bind(order_row.id.clone()),
         )
         .await?;
-    let lines = lines(change.session, &[&head.id]).await?;
-    let id = head.id.clone();
-    ChangeResult::new(&head.into_entity(lines), &id)
+    let lines = lines(change.session, &[&order_row.id]).await?;
+    let id = order_row.id.clone();
+    ChangeResult::new(&order_row.into_entity(lines), &id)
 }

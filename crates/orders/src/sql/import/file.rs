@@ -75,7 +75,7 @@ pub(super) struct Catalogue {
 /// The longest id, in bytes: two of them fit into a cursor.
 const ID_MAX: usize = 255;
 
-fn short(field: &str, id: &str) -> Result<(), ImportError> {
+fn check_id_length(field: &str, id: &str) -> Result<(), ImportError> {
     match id.len() <= ID_MAX {
         true => Ok(()),
         false => Err(ImportError::Invalid {
@@ -103,29 +103,29 @@ pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportEr
     })?;
     // From the text, because only that detects a repeated member.
     let written: RawCatalogue = serde_json::from_str(text).map_err(json)?;
-    sorted(written, currency)
+    sort(written, currency)
 }
 
-fn sorted(written: RawCatalogue, currency: Currency) -> Result<Catalogue, ImportError> {
+fn sort(written: RawCatalogue, currency: Currency) -> Result<Catalogue, ImportError> {
     let mut catalogue = Catalogue::default();
     let mut seen = BTreeSet::new();
-    for (place, location) in written.locations.into_iter().enumerate() {
-        let field = format!("locations.{place}.id");
-        short(&field, &location.id)?;
+    for (index, location) in written.locations.into_iter().enumerate() {
+        let field = format!("locations.{index}.id");
+        check_id_length(&field, &location.id)?;
         if !seen.insert(location.id.clone()) {
             return Err(ImportError::Twice(field));
         }
         catalogue.locations.push(location);
     }
     seen.clear();
-    for (place, product) in written.products.into_iter().enumerate() {
-        let field = format!("products.{place}");
-        short(&format!("{field}.id"), &product.id)?;
+    for (index, product) in written.products.into_iter().enumerate() {
+        let field = format!("products.{index}");
+        check_id_length(&format!("{field}.id"), &product.id)?;
         if !seen.insert(product.id.clone()) {
             return Err(ImportError::Twice(format!("{field}.id")));
         }
-        for (place, variant) in product.variants.into_iter().enumerate() {
-            let field = format!("{field}.variants.{place}");
+        for (index, variant) in product.variants.into_iter().enumerate() {
+            let field = format!("{field}.variants.{index}");
             let sku = variant.sku.clone();
             let variant = CatalogueVariant {
                 name: variant.name.unwrap_or_else(|| product.name.clone()),
@@ -136,7 +136,7 @@ fn sorted(written: RawCatalogue, currency: Currency) -> Result<Catalogue, Import
                 field,
             };
             let field = format!("{}.sku", variant.field);
-            short(&field, &sku)?;
+            check_id_length(&field, &sku)?;
             if catalogue.variants.insert(sku, variant).is_some() {
                 return Err(ImportError::Twice(field));
             }
@@ -150,12 +150,12 @@ fn sorted(written: RawCatalogue, currency: Currency) -> Result<Catalogue, Import
     Ok(catalogue)
 }
 
-fn stock(field: &str, lying: Vec<RawStock>) -> Result<BTreeMap<String, i64>, ImportError> {
+fn stock(field: &str, rows: Vec<RawStock>) -> Result<BTreeMap<String, i64>, ImportError> {
     let mut stock = BTreeMap::new();
-    for (place, lying) in lying.into_iter().enumerate() {
-        let before = stock.insert(lying.location_id, lying.on_hand.get());
+    for (index, stock_row) in rows.into_iter().enumerate() {
+        let before = stock.insert(stock_row.location_id, stock_row.on_hand.get());
         if before.is_some() {
-            let field = format!("{field}.stock.{place}.locationId");
+            let field = format!("{field}.stock.{index}.locationId");
             return Err(ImportError::Twice(field));
         }
     }

@@ -99,19 +99,19 @@ impl From<sqlx::Error> for ImportError {
 
 /// Imports the catalogue in `text` at the time `at`. The store must have its tables.
 pub async fn import(
-    place: &DatabaseUrl,
+    database: &DatabaseUrl,
     text: &str,
     at: UtcTime,
 ) -> Result<ImportReport, ImportError> {
-    let store = Store::open(place, 2, DEADLINE)
+    let store = Store::open(database, 2, DEADLINE)
         .await
         .map_err(ImportError::Store)?;
-    let imported = brought(&store, text, at).await;
+    let imported = run(&store, text, at).await;
     store.close().await;
     imported
 }
 
-async fn brought(store: &Store, text: &str, at: UtcTime) -> Result<ImportReport, ImportError> {
+async fn run(store: &Store, text: &str, at: UtcTime) -> Result<ImportReport, ImportError> {
     let catalogue = file::read(text, store.currency)?;
     // If anything fails, closing the connection rolls the transaction back.
     let mut connection: AnyConnection = store.write_pool().acquire().await?.detach();

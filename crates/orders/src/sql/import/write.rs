@@ -44,24 +44,24 @@ impl ImportWriter<'_> {
         }
         for (sku, variant) in &catalogue.variants {
             imported.variants.count(self.variant(sku, variant).await?);
-            for (place, (location, units)) in variant.stock.iter().enumerate() {
-                if !self.is_known(location).await? {
-                    let field = format!("{}.stock.{place}.locationId", variant.field);
+            for (index, (location, units)) in variant.stock.iter().enumerate() {
+                if !self.location_exists(location).await? {
+                    let field = format!("{}.stock.{index}.locationId", variant.field);
                     return Err(ImportError::Location(field));
                 }
                 imported
                     .stock
-                    .count(self.lying(sku, location, *units).await?);
+                    .count(self.stock_row(sku, location, *units).await?);
             }
-            self.sum(sku, variant).await?;
+            self.update_sum(sku, variant).await?;
         }
         Ok(imported)
     }
 
     async fn location(&mut self, location: &CatalogueLocation) -> Result<RowChange, ImportError> {
-        let found = sql("SELECT name FROM locations WHERE id = $1").bind(location.id.clone());
-        let found = found.fetch_optional(&mut *self.connection).await?;
-        let (change, statement) = match found {
+        let existing = sql("SELECT name FROM locations WHERE id = $1").bind(location.id.clone());
+        let existing = existing.fetch_optional(&mut *self.connection).await?;
+        let (change, statement) = match existing {
             None => (
                 RowChange::Created,
                 "INSERT INTO locations (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3)",
@@ -82,14 +82,14 @@ impl ImportWriter<'_> {
     }
 
     async fn product(&mut self, product: &CatalogueProduct) -> Result<RowChange, ImportError> {
-        let found = sql("SELECT name, description FROM products WHERE id = $1");
-        let found = found.bind(product.id.clone());
-        let found = found.fetch_optional(&mut *self.connection).await?;
-        let there: Option<(String, Option<String>)> = match found {
+        let existing = sql("SELECT name, description FROM products WHERE id = $1");
+        let existing = existing.bind(product.id.clone());
+        let existing = existing.fetch_optional(&mut *self.connection).await?;
+        let current: Option<(String, Option<String>)> = match existing {
             None => None,
             Some(row) => Some((row.try_get(0)?, row.try_get(1)?)),
         };
-        let (change, statement) = match there {
+        let (change, statement) = match current {
             None => (
                 RowChange::Created,
                 "INSERT INTO products (id, name, description, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)",
@@ -117,25 +117,25 @@ impl ImportWriter<'_> {
         sku: &str,
         variant: &CatalogueVariant,
     ) -> Result<RowChange, ImportError> {
-        let found = dynamic_sql(format!(
+        let existing = dynamic_sql(format!(
             "SELECT product_id, name, price FROM variants WHERE sku = $1{}",
             self.dialect.lock_suffix()
         ));
-        let found = found.bind(sku.to_owned());
-        let found = found.fetch_optional(&mut *self.connection).await?;
+        let existing = existing.bind(sku.to_owned());
+        let existing = existing.fetch_optional(&mut *self.connection).await?;
         let price = variant.price.minor();
-        let there: Option<(String, String, i64)> = match found {
+        let current: Option<(String, String, i64)> = match existing {
             None => None,
             Some(row) => Some((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)),
         };
-        let (change, statement) = match there {
+        let (change, statement) = match current {
             // The id of an imported variant is its SKU.
             None => (
                 RowChange::Created,
                 "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
                  VALUES ($1, $1, $2, $3, $4, 0, 0, $5, $5) ON CONFLICT DO NOTHING",
             ),
-            Some(there) if there == (variant.product_id.clone(), variant.name.clone(), price) => {
+            Some(current) if current == (variant.product_id.clone(), variant.name.clone(), price) => {
                 return Ok(RowChange::Unchanged);
             }
             Some(_) => (
@@ -154,22 +154,22 @@ impl ImportWriter<'_> {
         }
     }
 
-    async fn is_known(&mut self, location: &str) -> Result<bool, ImportError> {
-        let found = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
-        let found = found.fetch_optional(&mut *self.connection).await?;
-        Ok(found.is_some())
+    async fn location_exists(&mut self, location: &str) -> Result<bool, ImportError> {
+        let existing = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
+        let existing = existing.fetch_optional(&mut *self.connection).await?;
+        Ok(existing.is_some())
     }
 
-    async fn lying(
+    async fn stock_row(
         &mut self,
         sku: &str,
         location: &str,
         units: i64,
     ) -> Result<RowChange, ImportError> {
-        let found = sql("SELECT on_hand FROM stock WHERE sku = $1 AND location_id = $2");
-        let found = found.bind(sku.to_owned()).bind(location.to_owned());
-        let found = found.fetch_optional(&mut *self.connection).await?;
-        let (change, statement) = match found {
+        let existing = sql("SELECT on_hand FROM stock WHERE sku = $1 AND location_id = $2");
+        let existing = existing.bind(sku.to_owned()).bind(location.to_owned());
+        let existing = existing.fetch_optional(&mut *self.connection).await?;
+        let (change, statement) = match existing {
             None => (
                 RowChange::Created,
                 "INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)",
@@ -189,11 +189,15 @@ impl ImportWriter<'_> {
     }
 
     /// Sets the variant's stock to the sum over all locations, which must cover the reservations.
-    async fn sum(&mut self, sku: &str, variant: &CatalogueVariant) -> Result<(), ImportError> {
-        let found = sql("SELECT reserved, on_hand,
+    async fn update_sum(
+        &mut self,
+        sku: &str,
+        variant: &CatalogueVariant,
+    ) -> Result<(), ImportError> {
+        let existing = sql("SELECT reserved, on_hand,
                 CAST((SELECT COALESCE(SUM(on_hand), 0) FROM stock WHERE sku = $1) AS BIGINT)
              FROM variants WHERE sku = $1");
-        let row = found
+        let row = existing
             .bind(sku.to_owned())
             .fetch_one(&mut *self.connection)
             .await?;

@@ -31,16 +31,16 @@ impl PagedEntity for Product {
         let filters = &query.filters;
         let span = PageRange::of(query)?;
         let mut arguments = SqlArguments::default();
-        let mut wanted = RowFilter::default();
-        wanted.only(&mut arguments, "id", filters.ids.as_ref());
+        let mut filter = RowFilter::default();
+        filter.only(&mut arguments, "id", filters.ids.as_ref());
         if let Some(skus) = &filters.skus {
             let skus = arguments.list(skus);
-            wanted.conditions.push(format!(
+            filter.conditions.push(format!(
                 "id IN (SELECT product_id FROM variants WHERE sku IN ({skus}))"
             ));
         }
-        wanted.within(&mut arguments, "updated_at", filters);
-        let text = PRODUCTS.text(&mut arguments, &span, &wanted, limit(page_size));
+        filter.within(&mut arguments, "updated_at", filters);
+        let text = PRODUCTS.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(text))
     }
 
@@ -56,7 +56,7 @@ impl PagedEntity for Product {
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }
@@ -66,18 +66,18 @@ impl PagedEntity for ProductVariant {
         let filters = &query.filters;
         let span = PageRange::of(query)?;
         let mut arguments = SqlArguments::default();
-        let mut wanted = RowFilter::default();
-        wanted.only(&mut arguments, "id", filters.ids.as_ref());
-        wanted.only(&mut arguments, "sku", filters.skus.as_ref());
+        let mut filter = RowFilter::default();
+        filter.only(&mut arguments, "id", filters.ids.as_ref());
+        filter.only(&mut arguments, "sku", filters.skus.as_ref());
         if let Some(products) = &filters.product_ids {
-            if wanted.conditions.is_empty() {
-                wanted.each = Some(LeadingFilter::of("product_id", products));
+            if filter.conditions.is_empty() {
+                filter.each = Some(LeadingFilter::of("product_id", products));
             } else {
-                wanted.only(&mut arguments, "product_id", Some(products));
+                filter.only(&mut arguments, "product_id", Some(products));
             }
         }
-        wanted.within(&mut arguments, "updated_at", filters);
-        let text = VARIANTS.text(&mut arguments, &span, &wanted, limit(page_size));
+        filter.within(&mut arguments, "updated_at", filters);
+        let text = VARIANTS.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(text))
     }
 
@@ -96,7 +96,7 @@ impl PagedEntity for ProductVariant {
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }

@@ -24,12 +24,12 @@ impl PagedEntity for Customer {
         let filters = &query.filters;
         let span = PageRange::of(query)?;
         let mut arguments = SqlArguments::default();
-        let mut wanted = RowFilter::default();
-        wanted.only(&mut arguments, "id", filters.ids.as_ref());
-        wanted.only(&mut arguments, "email_key", filters.emails.as_ref());
-        wanted.changed = wanted.conditions.is_empty() && filters.updated_at_min.is_some();
-        wanted.within(&mut arguments, "updated_at", filters);
-        let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
+        let mut filter = RowFilter::default();
+        filter.only(&mut arguments, "id", filters.ids.as_ref());
+        filter.only(&mut arguments, "email_key", filters.emails.as_ref());
+        filter.changed = filter.conditions.is_empty() && filters.updated_at_min.is_some();
+        filter.within(&mut arguments, "updated_at", filters);
+        let text = WALK.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(text))
     }
 
@@ -46,7 +46,7 @@ impl PagedEntity for Customer {
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }

@@ -186,11 +186,11 @@ impl<const N: usize> IndexScan<'_, N> {
         &self,
         arguments: &mut SqlArguments,
         span: &PageRange<N>,
-        wanted: &RowFilter,
+        filter: &RowFilter,
         limit: i64,
     ) -> String {
         // A sum prevents the use of the index by time.
-        let at = match wanted.changed {
+        let at = match filter.changed {
             true => format!("{} + 0", self.at),
             false => self.at.to_owned(),
         };
@@ -200,7 +200,7 @@ impl<const N: usize> IndexScan<'_, N> {
         from.extend(rest.iter().map(|text| arguments.text(text)));
         let from = from.join(", ");
         let until = arguments.number(span.until);
-        let conditions = wanted.conditions.iter().map(|one| format!(" AND {one}"));
+        let conditions = filter.conditions.iter().map(|one| format!(" AND {one}"));
         let conditions: String = conditions.collect();
         let distinct = if self.repeats { "DISTINCT " } else { "" };
         let (columns, tables) = (self.columns, self.from);
@@ -210,13 +210,13 @@ impl<const N: usize> IndexScan<'_, N> {
             )
         };
         let within = format!("({order}) > ({from}) AND {at} <= {until}");
-        let Some(each) = &wanted.each else {
+        let Some(each) = &filter.each else {
             return branch(&within, &order);
         };
         let mut branches = Vec::new();
-        for place in 0..each.values.len().next_power_of_two() {
+        for index in 0..each.values.len().next_power_of_two() {
             // No row equals NULL: such a branch only keeps the number of texts small.
-            let value = arguments.add(SqlArgument::Text(each.values.get(place).cloned()));
+            let value = arguments.add(SqlArgument::Text(each.values.get(index).cloned()));
             let value = each.equals.replace('?', &value);
             let column = each.column;
             branches.push(match self.repeats {

@@ -24,17 +24,17 @@ impl PagedEntity for Inventory {
         let filters = &query.filters;
         let span = PageRange::of(query)?;
         let mut arguments = SqlArguments::default();
-        let mut wanted = RowFilter::default();
-        wanted.only(&mut arguments, "stock.sku", filters.skus.as_ref());
+        let mut filter = RowFilter::default();
+        filter.only(&mut arguments, "stock.sku", filters.skus.as_ref());
         if let Some(locations) = &filters.location_ids {
-            if wanted.conditions.is_empty() {
-                wanted.each = Some(LeadingFilter::of("stock.location_id", locations));
+            if filter.conditions.is_empty() {
+                filter.each = Some(LeadingFilter::of("stock.location_id", locations));
             } else {
-                wanted.only(&mut arguments, "stock.location_id", Some(locations));
+                filter.only(&mut arguments, "stock.location_id", Some(locations));
             }
         }
-        wanted.within(&mut arguments, "stock.updated_at", filters);
-        let text = WALK.text(&mut arguments, &span, &wanted, limit(page_size));
+        filter.within(&mut arguments, "stock.updated_at", filters);
+        let text = WALK.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(text))
     }
 
@@ -52,7 +52,7 @@ impl PagedEntity for Inventory {
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.sku, &self.location_id])
     }
 }

@@ -30,7 +30,7 @@ trait PagedEntity: Serialize + Sized {
     fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<Self>, Failure>;
 
     /// Returns the position after the entity.
-    fn place(&self) -> String;
+    fn position(&self) -> String;
 }
 
 /// Reads one page.
@@ -59,7 +59,7 @@ async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<R
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let more = entities.len() > size;
     entities.truncate(size);
-    let next = entities.last().filter(|_| more).map(T::place);
+    let next = entities.last().filter(|_| more).map(T::position);
     let items = to_raw_value(&entities).map_err(|error| {
         let cause = Box::new(Cause::error("JsonError", &error));
         Failure::Internal("a page cannot be written", cause)

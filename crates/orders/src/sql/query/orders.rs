@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::model::{Currency, Order, OrderStatus};
 use crate::model::{EntityQuery, Filters};
 use crate::sql::connection::{get_number, get_optional_number, get_optional_text, get_text};
-use crate::sql::order::{LineRow, ORDER_COLUMNS, OrderRow, get_money, head};
+use crate::sql::order::{LineRow, ORDER_COLUMNS, OrderRow, get_money, order_row};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
@@ -149,12 +149,12 @@ impl PagedEntity for Order {
             (true, true) => LINES,
             (true, false) => LINES_AND_HEADS,
         };
-        let wanted = RowFilter {
+        let filter = RowFilter {
             each,
             conditions,
             changed,
         };
-        let page = walk.text(&mut arguments, &span, &wanted, limit(page_size));
+        let page = walk.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(both(&page)))
     }
 
@@ -163,7 +163,7 @@ impl PagedEntity for Order {
         let mut lines: BTreeMap<String, Vec<LineRow>> = BTreeMap::new();
         for row in rows {
             match get_optional_number(row, 11)? {
-                None => heads.push(head(row)?),
+                None => heads.push(order_row(row)?),
                 Some(number) => {
                     let line = line(row, number)?;
                     lines.entry(line.order_id.clone()).or_default().push(line);
@@ -171,15 +171,15 @@ impl PagedEntity for Order {
             }
         }
         heads.sort_unstable_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        let orders = heads.into_iter().map(|head| {
-            let mut lines = lines.remove(&head.id).unwrap_or_default();
+        let orders = heads.into_iter().map(|order_row| {
+            let mut lines = lines.remove(&order_row.id).unwrap_or_default();
             lines.sort_unstable_by_key(|line| line.line);
-            head.into_entity(lines)
+            order_row.into_entity(lines)
         });
         Ok(orders.collect())
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }

@@ -14,16 +14,16 @@ pub(super) struct PagePosition<const N: usize> {
 /// Formats a position: the time, the lengths of all texts but the last, the texts. For example
 /// `7.ord_1`, or `7.5.SKU-1loc_1` with two texts.
 pub(super) fn write<const N: usize>(at: i64, rest: [&str; N]) -> String {
-    let mut place = format!("{at}.");
+    let mut position = format!("{at}.");
     let lengths = rest.iter().take(N.saturating_sub(1));
-    lengths.for_each(|text| place.push_str(&format!("{}.", text.len())));
-    rest.iter().for_each(|text| place.push_str(text));
-    place
+    lengths.for_each(|text| position.push_str(&format!("{}.", text.len())));
+    rest.iter().for_each(|text| position.push_str(text));
+    position
 }
 
 /// Parses what [`write`] writes, and nothing else.
-fn read<const N: usize>(place: &str) -> Option<PagePosition<N>> {
-    let (at, mut left) = place.split_once('.')?;
+fn read<const N: usize>(position: &str) -> Option<PagePosition<N>> {
+    let (at, mut left) = position.split_once('.')?;
     let at = at.parse().ok()?;
     let mut lengths = [0; N];
     for length in lengths.iter_mut().take(N.saturating_sub(1)) {
@@ -41,7 +41,7 @@ fn read<const N: usize>(place: &str) -> Option<PagePosition<N>> {
         left = behind;
     }
     let texts = rest.each_ref().map(String::as_str);
-    let ours = write(at, texts) == place;
+    let ours = write(at, texts) == position;
     let plain = !texts
         .iter()
         .any(|text| text.is_empty() || text.chars().any(char::is_control));
@@ -68,9 +68,9 @@ impl<const N: usize> PageRange<N> {
             .map_or(i64::MAX, |moment| moment.micros());
         let from = match query.after.as_deref() {
             None => None,
-            Some(place) => {
-                let place = read(place);
-                Some(place.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
+            Some(position) => {
+                let position = read(position);
+                Some(position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
             }
         };
         // No id is empty, so all entities of that time come after the empty one.
@@ -104,10 +104,10 @@ mod tests {
             "7.a\u{0}",
             "99999999999999999999.x",
         ];
-        for place in foreign {
-            assert_eq!(read::<1>(place), None, "{place:?}");
+        for position in foreign {
+            assert_eq!(read::<1>(position), None, "{position:?}");
         }
-        for place in [
+        for position in [
             "7.x",
             "7.1.x",
             "7.9.xy",
@@ -116,17 +116,17 @@ mod tests {
             "7.0.x",
             "7.18446744073709551616.xy",
         ] {
-            assert_eq!(read::<2>(place), None, "{place:?}");
+            assert_eq!(read::<2>(position), None, "{position:?}");
         }
     }
 
     proptest! {
         #[test]
         fn places_and_texts_are_the_same_thing(at in any::<i64>(), one in "[^\\pC]{1,9}", two in "[^\\pC]{1,9}") {
-            let place = write(at, [&one]);
-            prop_assert_eq!(read::<1>(&place), Some(PagePosition { at, rest: [one.clone()] }));
-            let place = write(at, [&one, &two]);
-            prop_assert_eq!(read::<2>(&place), Some(PagePosition { at, rest: [one, two] }));
+            let position = write(at, [&one]);
+            prop_assert_eq!(read::<1>(&position), Some(PagePosition { at, rest: [one.clone()] }));
+            let position = write(at, [&one, &two]);
+            prop_assert_eq!(read::<2>(&position), Some(PagePosition { at, rest: [one, two] }));
         }
 
         #[test]

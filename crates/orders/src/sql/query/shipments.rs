@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::model::EntityQuery;
 use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
 use crate::sql::connection::{get_json, get_text};
-use crate::sql::order::{foreign, get_time};
+use crate::sql::order::{corrupt_row, get_time};
 use serde::Deserialize;
 use sqlx::any::AnyRow;
 
@@ -48,25 +48,25 @@ fn build_query(
     let filters = &query.filters;
     let span = PageRange::of(query)?;
     let mut arguments = SqlArguments::default();
-    let mut wanted = RowFilter::default();
+    let mut filter = RowFilter::default();
     match (&filters.ids, &filters.order_ids) {
-        (None, Some(orders)) => wanted.each = Some(LeadingFilter::of("order_id", orders)),
+        (None, Some(orders)) => filter.each = Some(LeadingFilter::of("order_id", orders)),
         (ids, orders) => {
             for (column, list) in [("id", ids), ("order_id", orders)] {
-                wanted.only(&mut arguments, column, list.as_ref());
+                filter.only(&mut arguments, column, list.as_ref());
             }
         }
     }
-    let alone = wanted.each.is_none() && wanted.conditions.is_empty();
-    wanted.changed = alone && filters.updated_at_min.is_some();
-    wanted.within(&mut arguments, "updated_at", filters);
-    let text = walk.text(&mut arguments, &span, &wanted, limit(page_size));
+    let alone = filter.each.is_none() && filter.conditions.is_empty();
+    filter.changed = alone && filters.updated_at_min.is_some();
+    filter.within(&mut arguments, "updated_at", filters);
+    let text = walk.text(&mut arguments, &span, &filter, limit(page_size));
     Ok(arguments.of(text))
 }
 
-fn outcome(row: &AnyRow, place: usize) -> Result<ReturnOutcome, Failure> {
-    let outcome = ReturnOutcome::read(&get_text(row, place)?);
-    outcome.ok_or_else(|| foreign("the database has an unknown outcome"))
+fn outcome(row: &AnyRow, index: usize) -> Result<ReturnOutcome, Failure> {
+    let outcome = ReturnOutcome::read(&get_text(row, index)?);
+    outcome.ok_or_else(|| corrupt_row("the database has an unknown outcome"))
 }
 
 impl PagedEntity for Fulfillment {
@@ -76,19 +76,19 @@ impl PagedEntity for Fulfillment {
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Fulfillment>, Failure> {
         each(rows, |row| {
-            let sent: FulfillmentDetails = get_json(row, 2)?;
+            let details: FulfillmentDetails = get_json(row, 2)?;
             Ok(Fulfillment {
                 id: get_text(row, 0)?,
                 order_id: get_text(row, 1)?,
-                line_items: sent.line_items,
-                tracking_numbers: sent.tracking_numbers,
+                line_items: details.line_items,
+                tracking_numbers: details.tracking_numbers,
                 created_at: get_time(row, 3)?,
                 updated_at: get_time(row, 4)?,
             })
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }
@@ -100,19 +100,19 @@ impl PagedEntity for Return {
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Return>, Failure> {
         each(rows, |row| {
-            let back: ReturnDetails = get_json(row, 2)?;
+            let details: ReturnDetails = get_json(row, 2)?;
             Ok(Return {
                 id: get_text(row, 0)?,
                 order_id: get_text(row, 1)?,
                 outcome: outcome(row, 5)?,
-                line_items: back.line_items,
+                line_items: details.line_items,
                 created_at: get_time(row, 3)?,
                 updated_at: get_time(row, 4)?,
             })
         })
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         write(self.created_at.micros(), [&self.id])
     }
 }

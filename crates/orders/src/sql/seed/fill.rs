@@ -2,7 +2,7 @@
 
 use super::orders::{SampleOrder, order};
 use super::samples::{
-    EPOCH, LOCATIONS, PRODUCTS, SampleCustomer, SampleVariant, people, product_id, variants,
+    EPOCH, LOCATIONS, PRODUCTS, SampleCustomer, SampleVariant, customers, product_id, variants,
 };
 use super::tables::{
     CUSTOMER, FULFILLMENT, LINE, LOCATION, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 pub(super) struct SampleData {
     currency: Currency,
     variants: Vec<SampleVariant>,
-    people: Vec<SampleCustomer>,
+    customers: Vec<SampleCustomer>,
 }
 
 /// Adds to the numbers of created and existing rows.
@@ -33,7 +33,7 @@ impl SampleData {
         SampleData {
             currency,
             variants: variants(currency),
-            people: people(),
+            customers: customers(),
         }
     }
 
@@ -51,9 +51,9 @@ impl SampleData {
             done.len(),
             LOCATIONS.len(),
         );
-        let products = PRODUCTS.iter().enumerate().map(|(place, product)| {
+        let products = PRODUCTS.iter().enumerate().map(|(index, product)| {
             [
-                product_id(place).into(),
+                product_id(index).into(),
                 product.name.into(),
                 product.description.into(),
                 EPOCH.into(),
@@ -104,13 +104,13 @@ impl SampleData {
                 })
         });
         STOCK.insert(connection, stock.collect()).await?;
-        let customers = self.people.iter().map(|person| {
+        let customers = self.customers.iter().map(|customer| {
             [
-                person.customer.id.clone().into(),
-                person.email.clone().into(),
-                person.email.clone().into(),
-                person.customer.first_name.clone().into(),
-                person.customer.last_name.clone().into(),
+                customer.customer.id.clone().into(),
+                customer.email.clone().into(),
+                customer.email.clone().into(),
+                customer.customer.first_name.clone().into(),
+                customer.customer.last_name.clone().into(),
                 EPOCH.into(),
                 EPOCH.into(),
             ]
@@ -119,14 +119,14 @@ impl SampleData {
         count(
             (&mut made.customers, &mut there.customers),
             done.len(),
-            self.people.len(),
+            self.customers.len(),
         );
         Ok(())
     }
 
     /// Takes over the customer ids of this store. Fails if the catalogue does not contain every SKU
     /// of the samples.
-    pub(super) async fn known_here(
+    pub(super) async fn with_store_customers(
         mut self,
         connection: &mut AnyConnection,
     ) -> Result<SampleData, StoreError> {
@@ -147,11 +147,11 @@ impl SampleData {
                 "a variant of theirs has the id of a sample",
             ));
         }
-        for person in &mut self.people {
+        for customer in &mut self.customers {
             let id = sqlx::query_scalar("SELECT id FROM customers WHERE email_key = $1")
-                .bind(person.email.clone());
+                .bind(customer.email.clone());
             let id = id.fetch_optional(&mut *connection).await;
-            person.customer.id = id.map_err(unreachable)?;
+            customer.customer.id = id.map_err(unreachable)?;
         }
         Ok(self)
     }
@@ -163,32 +163,32 @@ impl SampleData {
         numbers: RangeInclusive<u64>,
     ) -> Result<u64, sqlx::Error> {
         let orders: Vec<_> = numbers
-            .map(|number| order(number, self.currency, &self.variants, &self.people))
+            .map(|number| order(number, self.currency, &self.variants, &self.customers))
             .collect();
         let rows = orders.iter().map(|order| {
-            let head = &order.head;
+            let order_row = &order.order_row;
             [
-                head.id.clone().into(),
-                head.external_id.clone().into(),
-                head.name.clone().into(),
-                head.status.word().into(),
-                head.currency.code().into(),
+                order_row.id.clone().into(),
+                order_row.external_id.clone().into(),
+                order_row.name.clone().into(),
+                order_row.status.word().into(),
+                order_row.currency.code().into(),
                 order.customer_id.clone().into(),
-                to_json(&head.details).into(),
-                head.sub_total.minor().into(),
-                head.discount_total.minor().into(),
-                head.total.minor().into(),
-                head.created_at.micros().into(),
-                head.updated_at.micros().into(),
+                to_json(&order_row.details).into(),
+                order_row.sub_total.minor().into(),
+                order_row.discount_total.minor().into(),
+                order_row.total.minor().into(),
+                order_row.created_at.micros().into(),
+                order_row.updated_at.micros().into(),
             ]
         });
         let new = ORDER.insert(connection, rows.collect()).await?;
         let orders: Vec<_> = orders
             .into_iter()
-            .filter(|order| new.contains(&order.head.id))
+            .filter(|order| new.contains(&order.order_row.id))
             .collect();
         lines(connection, &orders).await?;
-        moved(connection, &orders).await?;
+        insert_movements(connection, &orders).await?;
         stock(connection, &orders).await?;
         Ok(u64::try_from(new.len()).unwrap_or_default())
     }
@@ -208,7 +208,7 @@ async fn lines(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result
                 line.fulfilled.into(),
                 line.cancelled.into(),
                 line.returned.into(),
-                order.head.created_at.micros().into(),
+                order.order_row.created_at.micros().into(),
             ]
         })
     });
@@ -216,10 +216,13 @@ async fn lines(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result
     Ok(())
 }
 
-async fn moved(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
-    let sent = orders.iter().filter_map(|order| {
-        let (id, details, at) = order.sent.clone()?;
-        let order_id = order.head.id.clone();
+async fn insert_movements(
+    connection: &mut AnyConnection,
+    orders: &[SampleOrder],
+) -> Result<(), sqlx::Error> {
+    let fulfilment = orders.iter().filter_map(|order| {
+        let (id, details, at) = order.fulfilment.clone()?;
+        let order_id = order.order_row.id.clone();
         Some([
             id.into(),
             order_id.into(),
@@ -228,10 +231,10 @@ async fn moved(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result
             at.into(),
         ])
     });
-    FULFILLMENT.insert(connection, sent.collect()).await?;
-    let back = orders.iter().filter_map(|order| {
-        let (id, details, at) = order.back.clone()?;
-        let order_id = order.head.id.clone();
+    FULFILLMENT.insert(connection, fulfilment.collect()).await?;
+    let returned_goods = orders.iter().filter_map(|order| {
+        let (id, details, at) = order.returned_goods.clone()?;
+        let order_id = order.order_row.id.clone();
         let outcome = "refund".into();
         Some([
             id.into(),
@@ -242,7 +245,7 @@ async fn moved(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result
             at.into(),
         ])
     });
-    RETURN.insert(connection, back.collect()).await?;
+    RETURN.insert(connection, returned_goods.collect()).await?;
     Ok(())
 }
 

@@ -51,12 +51,12 @@ pub struct SeedReport {
 /// Fills a store that has its tables. `progress` is called with the number of orders done and the
 /// total.
 pub async fn seed(
-    place: &DatabaseUrl,
-    plan: SeedOptions,
+    database: &DatabaseUrl,
+    options: SeedOptions,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<SeedReport, StoreError> {
-    let store = Store::open(place, 2, DEADLINE).await?;
-    let seeded = fill(&store, plan, progress).await;
+    let store = Store::open(database, 2, DEADLINE).await?;
+    let seeded = fill(&store, options, progress).await;
     store.close().await;
     seeded
 }
@@ -67,7 +67,7 @@ fn unreachable(error: sqlx::Error) -> StoreError {
 
 async fn fill(
     store: &Store,
-    plan: SeedOptions,
+    options: SeedOptions,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<SeedReport, StoreError> {
     let connection = store.write_pool().acquire().await.map_err(unreachable)?;
@@ -79,13 +79,13 @@ async fn fill(
     let catalogue = samples.catalogue(&mut connection, &mut seeded).await;
     catalogue.map_err(unreachable)?;
     commit(&mut connection).await?;
-    let wanted = plan.orders.min(SAMPLE_ORDERS_MAX);
-    if wanted > 0 {
-        let samples = samples.known_here(&mut connection).await?;
+    let total = options.orders.min(SAMPLE_ORDERS_MAX);
+    if total > 0 {
+        let samples = samples.with_store_customers(&mut connection).await?;
         let mut done = 0;
-        while done < wanted {
-            progress(done, wanted);
-            let end = wanted.min(done + BATCH);
+        while done < total {
+            progress(done, total);
+            let end = total.min(done + BATCH);
             begin(&mut connection, store.dialect).await?;
             let made = samples.orders(&mut connection, done + 1..=end).await;
             let made = made.map_err(unreachable)?;
@@ -94,7 +94,7 @@ async fn fill(
             seeded.there.orders += end - done - made;
             done = end;
         }
-        progress(done, wanted);
+        progress(done, total);
         if let Some(statement) = store.dialect.update_statistics() {
             let done = sqlx::query(statement).execute(&mut connection).await;
             done.map_err(unreachable)?;

@@ -18,13 +18,13 @@ const DAY: i64 = 1_440 * MINUTE;
 
 /// An order with its fulfilment and its return.
 pub(super) struct SampleOrder {
-    pub(super) head: OrderRow,
+    pub(super) order_row: OrderRow,
     pub(super) customer_id: Option<String>,
     pub(super) lines: Vec<LineRow>,
     /// The fulfilment: id, details, time.
-    pub(super) sent: Option<(String, String, i64)>,
+    pub(super) fulfilment: Option<(String, String, i64)>,
     /// The return: id, details, time.
-    pub(super) back: Option<(String, String, i64)>,
+    pub(super) returned_goods: Option<(String, String, i64)>,
 }
 
 /// Returns the status for a number below 100.
@@ -43,27 +43,27 @@ pub(super) fn order(
     number: u64,
     currency: Currency,
     variants: &[SampleVariant],
-    people: &[SampleCustomer],
+    customers: &[SampleCustomer],
 ) -> SampleOrder {
-    let mut chance = SplitMix64(number);
-    let status = status(chance.below(100));
+    let mut random = SplitMix64(number);
+    let status = status(random.below(100));
     let turn = i64::try_from(number).unwrap_or_default();
-    let created_at = EPOCH + DAY + turn * STEP + chance.count(0, SPREAD);
+    let created_at = EPOCH + DAY + turn * STEP + random.count(0, SPREAD);
     let id = format!("ord_{number:07}");
-    let mut lines = ordered(&mut chance, &id, variants);
-    let returned = became(&mut chance, status, &mut lines);
+    let mut lines = draw_lines(&mut random, &id, variants);
+    let returned = set_progress(&mut random, status, &mut lines);
     let left = lines.iter().any(|line| line.fulfilled > 0);
-    let sent = left.then(|| {
+    let fulfilment = left.then(|| {
         (
             format!("ful_{number:07}"),
-            sent(number, &lines),
+            fulfilment(number, &lines),
             created_at + DAY,
         )
     });
-    let back = returned.then(|| {
+    let returned_goods = returned.then(|| {
         (
             format!("ret_{number:07}"),
-            back(&lines),
+            returned_goods(&lines),
             created_at + 9 * DAY,
         )
     });
@@ -75,14 +75,14 @@ pub(super) fn order(
         _ => created_at + DAY,
     };
     let totals = totals(&lines);
-    let person = chance.one_of(people);
+    let customer = random.one_of(customers);
     let details = OrderDetails {
-        customer: person.map(|person| person.customer.clone()),
-        shipping_address: person.map(|person| person.address.clone()),
+        customer: customer.map(|customer| customer.customer.clone()),
+        shipping_address: customer.map(|customer| customer.address.clone()),
         ..OrderDetails::default()
     };
     SampleOrder {
-        head: OrderRow {
+        order_row: OrderRow {
             external_id: Some(format!("sample-{number:07}")),
             name: Some(format!("#{number}")),
             status,
@@ -95,21 +95,21 @@ pub(super) fn order(
             updated_at: UtcTime::of_micros(updated_at),
             id,
         },
-        customer_id: person.and_then(|person| person.customer.id.clone()),
+        customer_id: customer.and_then(|customer| customer.customer.id.clone()),
         lines,
-        sent,
-        back,
+        fulfilment,
+        returned_goods,
     }
 }
 
 /// Returns one to three lines, each of another SKU.
-fn ordered(chance: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec<LineRow> {
+fn draw_lines(random: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec<LineRow> {
     let mut lines: Vec<LineRow> = Vec::new();
-    for _ in 0..=chance.below(3) {
-        let Some(variant) = chance.one_of(variants) else {
+    for _ in 0..=random.below(3) {
+        let Some(variant) = random.one_of(variants) else {
             break;
         };
-        let (quantity, reduced) = (chance.count(1, 5), chance.one_in(5));
+        let (quantity, reduced) = (random.count(1, 5), random.one_in(5));
         if lines.iter().any(|line| line.sku == variant.sku) {
             continue;
         }
@@ -136,8 +136,8 @@ fn ordered(chance: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> Vec
 
 /// Sets the shipped, cancelled and returned units of an order in this status. Returns true if
 /// something was returned.
-fn became(chance: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -> bool {
-    let (some, few) = (chance.one_in(4), chance.one_in(10));
+fn set_progress(random: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -> bool {
+    let (some, few) = (random.one_in(4), random.one_in(10));
     let Some(first) = lines.first_mut() else {
         return false;
     };
@@ -163,7 +163,7 @@ fn became(chance: &mut SplitMix64, status: OrderStatus, lines: &mut [LineRow]) -
     false
 }
 
-fn sent(number: u64, lines: &[LineRow]) -> String {
+fn fulfilment(number: u64, lines: &[LineRow]) -> String {
     let [(location, _), ..] = LOCATIONS;
     let left = lines.iter().filter(|line| line.fulfilled > 0);
     let left: Vec<_> = left
@@ -172,12 +172,12 @@ fn sent(number: u64, lines: &[LineRow]) -> String {
     to_json(&json!({ "lineItems": left, "trackingNumbers": [format!("SAMPLE{number:07}")] }))
 }
 
-fn back(lines: &[LineRow]) -> String {
-    let back = lines.iter().filter(|line| line.returned > 0);
-    let back: Vec<_> = back
+fn returned_goods(lines: &[LineRow]) -> String {
+    let returned_goods = lines.iter().filter(|line| line.returned > 0);
+    let returned_goods: Vec<_> = returned_goods
         .map(|line| json!({ "sku": line.sku, "quantity": line.returned }))
         .collect();
-    to_json(&json!({ "lineItems": back }))
+    to_json(&json!({ "lineItems": returned_goods }))
 }
 
 fn totals(lines: &[LineRow]) -> Totals {

@@ -160,12 +160,12 @@ const fn sample(
 }
 
 /// Returns the id of the product at this index; `prod_0001` is the first.
-pub(super) fn product_id(place: usize) -> String {
-    format!("prod_{:04}", place + 1)
+pub(super) fn product_id(index: usize) -> String {
+    format!("prod_{:04}", index + 1)
 }
 
 /// Converts hundredths to the smallest unit of a currency, at least one.
-fn scaled(hundredths: i64, currency: Currency) -> Money {
+fn scale(hundredths: i64, currency: Currency) -> Money {
     let places = u32::try_from(currency.places()).unwrap_or(2);
     let minor = i128::from(hundredths) * 10_i128.pow(places) / 100;
     Money::of_minor(minor.max(1)).unwrap_or_default()
@@ -174,16 +174,16 @@ fn scaled(hundredths: i64, currency: Currency) -> Money {
 /// Returns all variants, in the order of their products.
 pub(super) fn variants(currency: Currency) -> Vec<SampleVariant> {
     let mut variants = Vec::new();
-    for (place, product) in PRODUCTS.iter().enumerate() {
+    for (index, product) in PRODUCTS.iter().enumerate() {
         for (end, word) in product.variants {
             let number = variants.len() + 1;
             let step = i64::try_from(number).unwrap_or_default();
             variants.push(SampleVariant {
                 id: format!("var_{number:04}"),
-                product_id: product_id(place),
+                product_id: product_id(index),
                 sku: format!("{}-{end}", product.stem),
                 name: format!("{}, {word}", product.name),
-                price: scaled(product.price, currency),
+                price: scale(product.price, currency),
                 stock: [100 + step * 7 % 60, 50 + step * 11 % 40, step * 5 % 30],
                 created_at: EPOCH + step * MINUTE,
             });
@@ -198,8 +198,8 @@ pub(super) struct SampleCustomer {
     pub(super) address: PostalAddress,
 }
 
-pub(super) fn people() -> Vec<SampleCustomer> {
-    let person = |(place, [first, last, street, town, code, country]): (usize, [&str; 6])| {
+pub(super) fn customers() -> Vec<SampleCustomer> {
+    let customer = |(index, [first, last, street, town, code, country]): (usize, [&str; 6])| {
         let email = format!(
             "{}.{}@example.com",
             first.to_lowercase(),
@@ -207,7 +207,7 @@ pub(super) fn people() -> Vec<SampleCustomer> {
         );
         SampleCustomer {
             customer: OrderCustomer {
-                id: Some(format!("cust_{:04}", place + 1)),
+                id: Some(format!("cust_{:04}", index + 1)),
                 email: Some(email.clone()),
                 first_name: Some(first.to_owned()),
                 last_name: Some(last.to_owned()),
@@ -227,5 +227,5 @@ pub(super) fn people() -> Vec<SampleCustomer> {
             },
         }
     };
-    CUSTOMERS.into_iter().enumerate().map(person).collect()
+    CUSTOMERS.into_iter().enumerate().map(customer).collect()
 }

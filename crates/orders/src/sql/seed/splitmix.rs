@@ -17,8 +17,8 @@ impl SplitMix64 {
     }
 
     pub(in crate::sql) fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        let place = self.below(u64::try_from(all.len()).unwrap_or(1));
-        all.get(usize::try_from(place).unwrap_or_default())
+        let index = self.below(u64::try_from(all.len()).unwrap_or(1));
+        all.get(usize::try_from(index).unwrap_or_default())
     }
 
     pub(in crate::sql) fn one_in(&mut self, many: u64) -> bool {

@@ -9,22 +9,22 @@ use crate::sql::test_databases::{Databases, open};
 use crate::sql::{connection, invariants};
 use serde_json::Value;
 
-async fn filled(place: &DatabaseUrl, orders: u64) -> Result<SeedReport, StoreError> {
-    let mut heard = Vec::new();
-    let seeded = seed(place, SeedOptions { orders }, &mut |done, of| {
-        heard.push((done, of))
+async fn fill_samples(database: &DatabaseUrl, orders: u64) -> Result<SeedReport, StoreError> {
+    let mut progress = Vec::new();
+    let seeded = seed(database, SeedOptions { orders }, &mut |done, of| {
+        progress.push((done, of))
     })
     .await;
     if seeded.is_ok() && orders > 0 {
-        assert_eq!(heard.first(), Some(&(0, orders)));
-        assert_eq!(heard.last(), Some(&(orders, orders)));
+        assert_eq!(progress.first(), Some(&(0, orders)));
+        assert_eq!(progress.last(), Some(&(orders, orders)));
     }
     seeded
 }
 
 /// Reads all entities of a store through queries.
-async fn read_all(place: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
-    let store = open(place).await;
+async fn read_all(database: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
+    let store = open(database).await;
     let mut all = Vec::new();
     for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
         let (mut entities, mut after) = (Vec::new(), None);
@@ -50,8 +50,8 @@ async fn read_all(place: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
     all
 }
 
-async fn run(place: &DatabaseUrl, statement: &'static str) {
-    let store = open(place).await;
+async fn run(database: &DatabaseUrl, statement: &'static str) {
+    let store = open(database).await;
     let statement = connection::sql(statement);
     statement.execute(store.write_pool()).await.unwrap();
     store.close().await;
@@ -68,8 +68,8 @@ const SAMPLES: SampleCounts = SampleCounts {
 #[tokio::test]
 async fn filling_a_store_again_changes_nothing() {
     let databases = Databases::empty().await;
-    for place in &databases.places {
-        let first = filled(place, 300).await.unwrap();
+    for database in &databases.databases {
+        let first = fill_samples(database, 300).await.unwrap();
         let made = SampleCounts {
             orders: 300,
             ..SAMPLES
@@ -82,8 +82,8 @@ async fn filling_a_store_again_changes_nothing() {
                 there: nothing
             }
         );
-        let before = read_all(place).await;
-        let again = filled(place, 300).await.unwrap();
+        let before = read_all(database).await;
+        let again = fill_samples(database, 300).await.unwrap();
         assert_eq!(
             again,
             SeedReport {
@@ -91,8 +91,8 @@ async fn filling_a_store_again_changes_nothing() {
                 there: made
             }
         );
-        assert_eq!(read_all(place).await, before);
-        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+        assert_eq!(read_all(database).await, before);
+        assert_eq!(invariants(database).await.unwrap(), [""; 0]);
     }
 }
 
@@ -100,15 +100,15 @@ async fn filling_a_store_again_changes_nothing() {
 async fn a_store_has_the_same_samples_however_they_came() {
     let databases = Databases::empty().await;
     let mut all = Vec::new();
-    for place in &databases.places {
+    for database in &databases.databases {
         for orders in [0, 7, 260] {
-            filled(place, orders).await.unwrap();
+            fill_samples(database, orders).await.unwrap();
         }
-        all.push(read_all(place).await);
+        all.push(read_all(database).await);
     }
-    for place in &databases.more("USD").await {
-        filled(place, 260).await.unwrap();
-        all.push(read_all(place).await);
+    for database in &databases.more("USD").await {
+        fill_samples(database, 260).await.unwrap();
+        all.push(read_all(database).await);
     }
     for other in &all[1..] {
         assert_eq!(*other, all[0]);
@@ -121,20 +121,20 @@ async fn a_store_has_the_same_samples_however_they_came() {
 #[tokio::test]
 async fn what_is_there_already_stays() {
     let databases = Databases::empty().await;
-    for place in &databases.places {
-        run(place, "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
+    for database in &databases.databases {
+        run(database, "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
              VALUES ('TEE-BLK-M', 'mine', 'mine', 'Mine', 1, 0, 0, 1, 1)").await;
         run(
-            place,
+            database,
             "INSERT INTO customers (id, email, email_key, created_at, updated_at)
              VALUES ('mine', 'ADA.Keller@example.com', 'ada.keller@example.com', 1, 1)",
         )
         .await;
-        let seeded = filled(place, 200).await.unwrap();
+        let seeded = fill_samples(database, 200).await.unwrap();
         assert_eq!((seeded.made.variants, seeded.there.variants), (40, 1));
         assert_eq!((seeded.made.customers, seeded.there.customers), (9, 1));
-        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
-        let shown = read_all(place).await;
+        assert_eq!(invariants(database).await.unwrap(), [""; 0]);
+        let shown = read_all(database).await;
         let of = |operation| &shown.iter().find(|(one, _)| *one == operation).unwrap().1;
         let mine = |entity: &&Value| entity["id"] == "mine";
         let variant = of(OrderOperation::GetVariants).iter().find(mine).unwrap();
@@ -147,11 +147,11 @@ async fn what_is_there_already_stays() {
         let orders = of(OrderOperation::GetOrders);
         assert!(orders.iter().any(|order| order["customer"]["id"] == "mine"));
         run(
-            place,
+            database,
             "UPDATE variants SET sku = 'OTHER' WHERE id = 'var_0041'",
         )
         .await;
-        let foreign = filled(place, 200).await.unwrap_err();
+        let foreign = fill_samples(database, 200).await.unwrap_err();
         assert!(matches!(foreign, StoreError::Foreign(_)), "{foreign}");
     }
 }
@@ -160,9 +160,9 @@ async fn what_is_there_already_stays() {
 async fn prices_have_the_places_of_the_currency() {
     let databases = Databases::empty().await;
     for (currency, price) in [("EUR", "19.99"), ("JPY", "19"), ("KWD", "19.990")] {
-        for place in &databases.more(currency).await {
-            filled(place, 20).await.unwrap();
-            let shown = read_all(place).await;
+        for database in &databases.more(currency).await {
+            fill_samples(database, 20).await.unwrap();
+            let shown = read_all(database).await;
             let variants = &shown
                 .iter()
                 .find(|(one, _)| *one == OrderOperation::GetVariants)
@@ -170,7 +170,7 @@ async fn prices_have_the_places_of_the_currency() {
                 .1;
             assert_eq!(variants[0]["price"], price);
             assert_eq!(variants[0]["currency"], currency);
-            assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+            assert_eq!(invariants(database).await.unwrap(), [""; 0]);
         }
     }
 }
@@ -240,11 +240,11 @@ async fn everything_that_breaks_is_found() {
         ),
     ];
     let databases = Databases::filled(100).await;
-    for place in &databases.places {
-        assert_eq!(invariants(place).await.unwrap(), [""; 0]);
+    for database in &databases.databases {
+        assert_eq!(invariants(database).await.unwrap(), [""; 0]);
         for (statement, expected) in breaks {
-            run(place, statement).await;
-            let found = invariants(place).await.unwrap();
+            run(database, statement).await;
+            let found = invariants(database).await.unwrap();
             assert!(
                 found.iter().any(|one| one.ends_with(expected)),
                 "{expected}: {found:#?}"

@@ -1,4 +1,4 @@
-//! Wrong arguments: one answer each, in both forms, and the order system is never reached.
+//! Wrong arguments: one answer each, in both forms. The order system is never reached.
 
 use crate::fixture::guarded::{GuardedServer, ServerBuilder, order};
 use crate::fixture::scripted_adapter::AdapterStep;

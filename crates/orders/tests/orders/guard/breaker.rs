@@ -1,4 +1,4 @@
-//! When the order system is left alone, and when it is asked again.
+//! The breaker: when it opens, and when it closes again.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, fails};
@@ -14,7 +14,7 @@ fn down() -> Failure {
     Failure::Unavailable(None, None)
 }
 
-/// How many calls of ten reach an order system that always fails so.
+/// Counts the calls of ten that reach an order system which always fails in this way.
 async fn reached(failure: Failure) -> usize {
     let server = ServerBuilder::default()
         .with_breaker_after(4)

@@ -1,4 +1,4 @@
-//! One failure of each of the eight codes, through the desk, byte for byte and held against the schema.
+//! One failure of each of the eight codes, byte for byte and validated against the schema.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder, order};
 use crate::fixture::scripted_adapter::{AdapterStep, Steps, fails};

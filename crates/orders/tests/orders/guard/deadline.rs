@@ -1,4 +1,4 @@
-//! A call whose time is over ends, and nothing of it goes on.
+//! A call ends at its deadline, and nothing of it goes on.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, Steps};

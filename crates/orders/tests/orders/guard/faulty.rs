@@ -1,4 +1,4 @@
-//! The order system that fails to order, behind the guard.
+//! The adapter that fails on demand, behind the guard.
 
 use crate::fixture::guarded::{GuardedServer, SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::AdapterStep;
@@ -12,14 +12,15 @@ fn faulty(builder: ServerBuilder, rules: &str) -> GuardedServer {
     builder.build_with(|inner| Arc::new(FaultyAdapter::new(inner, script)))
 }
 
-/// An order system whose every change is made for good.
+/// An order system that commits every change.
 fn committing() -> ServerBuilder {
     ServerBuilder::default()
         .with_one_attempt()
         .with_every_call(vec![AdapterStep::Begin, AdapterStep::Done])
 }
 
-/// The first create of an order system with this fault, and how often the system itself was asked.
+/// Creates the first order of an order system with this fault. Returns the summary and the number
+/// of requests that reached the system.
 async fn first(builder: ServerBuilder, fault: &str) -> (String, usize) {
     let server = faulty(builder, &format!(r#"{{"calls":[1],"fault":{fault}}}"#));
     let summary = server.create().await.summary();
@@ -60,7 +61,7 @@ async fn every_kind_of_fault_is_what_it_says() {
             0,
         ),
         (r#"{"kind":"hang"}"#, "3002 retryable none", 0),
-        // Made for good, and nobody can know.
+        // Committed, but without an answer.
         (
             r#"{"kind":"lost-answer"}"#,
             "4002 retryable unknown 1000ms",
@@ -121,7 +122,7 @@ async fn the_same_script_brings_the_same_faults_however_many_calls_run_at_once()
     let crowd = faulty(ServerBuilder::default().with_one_attempt(), rules);
     let crowded = join_all((0..200).map(|_| crowd.find())).await;
     let crowded: Vec<_> = crowded.iter().map(|response| response.summary()).collect();
-    // The calls of a crowd are begun one after another, so they have the same numbers.
+    // Concurrent calls start one after another, so they have the same numbers.
     assert_eq!(alone, crowded);
     let failed = alone.iter().filter(|summary| *summary != "ok").count();
     assert!((40..=80).contains(&failed), "{failed}");

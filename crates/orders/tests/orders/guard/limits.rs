@@ -1,4 +1,4 @@
-//! How many calls may be made: by client, by tool, and by nobody's count.
+//! Limits by client and by tool.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder, order};
 use crate::fixture::scripted_adapter::fails;
@@ -78,7 +78,7 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
         assert_eq!(call(tool).await.summary(), "ok");
     }
     advance(30 * SECOND).await;
-    // Refused for the client's sake: the quota of the tool is as it was.
+    // Refused by the client's limit: the quota of the tool is unchanged.
     for _ in 0..5 {
         assert_eq!(
             call("get-orders").await.summary(),

@@ -1,4 +1,4 @@
-//! What the guard did, as the metrics tell it.
+//! The metrics of the guard.
 
 use crate::fixture::guarded::ServerBuilder;
 use crate::fixture::scripted_adapter::fails;

@@ -1,4 +1,4 @@
-//! What is tried again, when, and how often.
+//! Retries: which failures, when, and how often.
 
 use crate::fixture::guarded::{GuardedServer, SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, Steps, fails};
@@ -15,7 +15,7 @@ fn busy(after: Option<Duration>) -> Failure {
     Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), after, None)
 }
 
-/// When the attempts of one call began, counted from the call.
+/// Returns the start times of the attempts, in milliseconds after the call.
 async fn begins(server: &GuardedServer, start: Instant) -> Vec<u128> {
     let received = server.adapter.received();
     let since = received.iter().map(|one| (one.at - start).as_millis());
@@ -151,7 +151,7 @@ async fn nothing_is_tried_again_past_the_deadline() {
     let mut builder = ServerBuilder::default().with_every_call(late);
     builder.random = u64::MAX;
     let (server, start) = (builder.build(), Instant::now());
-    // The failure itself is the answer: nobody waits for a deadline that no attempt would use.
+    // The failure is the answer: nobody waits for a deadline that no attempt would use.
     assert_eq!(server.find().await.summary(), "4002 retryable none 1000ms");
     assert!(start.elapsed() < 10 * SECOND);
     assert_eq!((server.adapter.count(), server.adapter.dropped()), (1, 0));

@@ -1,4 +1,4 @@
-//! Nothing that an order system says in its own words reaches a client.
+//! The order system's own text never reaches a client.
 
 use crate::fixture::guarded::ServerBuilder;
 use crate::fixture::scripted_adapter::fails;

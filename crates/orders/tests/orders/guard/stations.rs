@@ -1,4 +1,4 @@
-//! Limiter, breaker, deadline, retry: the order in which a call meets them.
+//! Limiter, breaker, deadline and retry: their order on the way of a call.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, fails};
@@ -21,7 +21,7 @@ async fn the_limiter_stands_before_the_breaker() {
     assert_eq!(server.find().await.summary(), "4002 retryable none 1000ms");
     assert_eq!(server.find().await.summary(), "4002 retryable none 5000ms");
     assert_eq!(server.find().await.summary(), "3001 retryable none 60000ms");
-    // A limited call is no probe either.
+    // A limited call is not a probe either.
     advance(5 * SECOND).await;
     assert_eq!(server.find().await.summary(), "3001 retryable none 55000ms");
     assert_eq!(server.adapter.count(), 1);

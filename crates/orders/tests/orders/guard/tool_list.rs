@@ -1,10 +1,10 @@
-//! What clients are told about the tools.
+//! The list of tools.
 
 use crate::fixture::guarded::ServerBuilder;
 use candor_orders::OrderOperation;
 use serde_json::Value;
 
-/// What a model is sent before its first call.
+/// The most bytes that a model receives before its first call.
 const MOST: usize = 48 * 1024;
 
 #[test]

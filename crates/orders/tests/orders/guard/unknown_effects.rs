@@ -1,4 +1,4 @@
-//! What is said about a change that may have been made.
+//! Answers about changes whose effect is unknown.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, Steps, fails};
@@ -8,12 +8,12 @@ fn down() -> Failure {
     Failure::Unavailable(None, None)
 }
 
-/// An attempt that was sent and whose answer did not come.
+/// An attempt without an answer.
 fn lost() -> Steps {
     vec![AdapterStep::Begin, AdapterStep::Fail(down())]
 }
 
-/// What two attempts come to.
+/// Returns the summary after two attempts.
 async fn after(first: Steps, second: Steps) -> String {
     let mut builder = ServerBuilder::default().with_script([first, second]);
     builder.config.guard.retry.attempts = 2.try_into().unwrap();
@@ -55,7 +55,7 @@ async fn without_keys_what_did_not_begin_or_was_refused_may_be_tried_again() {
             ],
             "4002 retryable none 1000ms",
         ),
-        // A request was sent, and the order system said that it did nothing.
+        // The request was sent, and the order system answered that it had no effect.
         (
             vec![
                 AdapterStep::Begin,
@@ -118,7 +118,7 @@ async fn a_later_no_does_not_say_what_became_of_an_earlier_attempt() {
     assert_eq!(after(lost(), undone.clone()).await, unknown);
     let hang = vec![AdapterStep::Begin, AdapterStep::Undone, AdapterStep::Hang];
     assert_eq!(after(lost(), hang).await, "3002 retryable unknown");
-    // Nothing was sent before, or it was taken back: the no is about all there was.
+    // The first attempt had no effect, so the refusal is true for the whole call.
     let limited = Failure::Limited(3 * SECOND, None);
     assert_eq!(
         after(undone, fails(limited)).await,

@@ -1,4 +1,4 @@
-//! What is known about an order system, and when.
+//! The capabilities of an order system: when they are fetched, and which are refused.
 
 use crate::fixture::http_adapter::{create, order, query, send_request, settings};
 use crate::fixture::http_server::{PlayedResponse, ScriptedServer, capabilities};

@@ -99,12 +99,12 @@ async fn a_head_that_does_not_come_in_time_is_a_timeout_with_an_unknown_effect()
     assert_eq!(server.event().await, Event::Closed);
 }
 
-/// What is logged.
+/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Takes the warnings of this thread.
+    /// Records the warnings of this thread.
     fn listen(&self) -> DefaultGuard {
         let writer = self.clone();
         let subscriber = tracing_subscriber::fmt()

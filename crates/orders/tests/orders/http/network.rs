@@ -1,4 +1,4 @@
-//! Answers that do not come, come broken, or do not end.
+//! Answers that do not arrive, arrive broken, or do not end.
 
 use crate::fixture::http_adapter::{
     create, order, query, request_context, send_request, send_with, settings,
@@ -85,7 +85,7 @@ async fn an_earlier_attempt_is_not_taken_back_by_one_that_did_not_come_through()
         assert!(adapter.call(&create(), &request_context).await.is_err());
         effects.push(request_context.mark.effect());
     }
-    // 503, then a final no for the key, then 503, then a limit that says nothing about it.
+    // 503, then a final refusal for the key, then 503, then a limit that is no evidence about it.
     let expected = [
         Effect::Unknown,
         Effect::None,
@@ -104,7 +104,7 @@ async fn a_body_without_end_is_read_to_its_bound() {
     assert_eq!(reason(result), RefusalReason::InvalidAdapterResponse);
     assert_eq!(effect, Effect::Unknown);
     assert_eq!(server.event().await, Event::Closed);
-    // What the system keeps between two programs comes on top.
+    // The buffers of the operating system come on top.
     assert!(
         (BODY_MAX..2 * BODY_MAX).contains(&server.endless()),
         "{}",

@@ -1,4 +1,4 @@
-//! The page about the protocol is true: what it shows is what is sent and what is taken.
+//! The examples of the protocol page are what is sent and accepted.
 
 use crate::fixture::http_adapter::{send_request, settings};
 use crate::fixture::http_server::{PlayedResponse, ScriptedServer};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: &str = include_str!("../../../../../docs/adapter-protocol.md");
 
-/// The examples of a kind: what each is about, and its text.
+/// Returns the examples of a kind, with their names.
 fn examples(kind: &str) -> Vec<(&'static str, &'static str)> {
     let start = format!("```json {kind}");
     let lines: Vec<_> = PAGE.lines().collect();
@@ -23,7 +23,7 @@ fn examples(kind: &str) -> Vec<(&'static str, &'static str)> {
     found.collect()
 }
 
-/// The change that a text asks for.
+/// Parses a change.
 fn change(operation: OrderOperation, text: &str) -> Request {
     let text = serde_json::from_str::<Value>(text).unwrap();
     match operation {
@@ -45,7 +45,7 @@ fn query(operation: OrderOperation, filters: Filters) -> Request {
     }))
 }
 
-/// The request on the page, which must be sent as it is shown there.
+/// Returns the request on the page. It must be sent as it is shown there.
 fn request(operation: OrderOperation) -> Request {
     let examples = examples("request");
     let shown = examples.iter().find(|(name, _)| *name == operation.name());
@@ -66,7 +66,7 @@ fn request(operation: OrderOperation) -> Request {
     request
 }
 
-/// With instants as Candor writes them.
+/// Rewrites instants in Candor's form.
 fn utc(mut value: Value) -> Value {
     fn each(value: &mut Value) {
         match value {

@@ -1,4 +1,4 @@
-//! What is sent.
+//! The requests that the adapter sends.
 
 use crate::fixture::http_adapter::{
     CANARY, create, inventory, order, query, request_context, settings,

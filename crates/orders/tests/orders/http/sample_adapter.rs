@@ -1,4 +1,4 @@
-//! The sample adapter of `examples/`, run for real.
+//! The adapter checks against the sample adapter.
 
 use crate::fixture::http_adapter::send_request;
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};

@@ -1,4 +1,4 @@
-//! Every row of the table of statuses, and every answer that cannot be used.
+//! Every status of the protocol, and every answer that cannot be used.
 
 use crate::fixture::http_adapter::{
     create, inventory, order, query, send_request, send_with, settings,
@@ -10,7 +10,7 @@ use candor_orders::{Failure, FinalFailure, RefusalReason, Request, Response};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// What each play comes to.
+/// Describes the result of each played response.
 async fn summary(request: &Request, played: Vec<(&str, PlayedResponse)>) -> String {
     let mut summary = String::new();
     let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));

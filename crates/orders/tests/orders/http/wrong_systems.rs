@@ -1,4 +1,4 @@
-//! Order systems that are wrong in one way each: the checks about that fail, and no others.
+//! Order systems with one defect each: exactly the checks of that defect fail.
 
 use crate::fixture::http_server::{Request, message, read};
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// An answer on its way back.
+/// A response that may be distorted.
 struct Answer {
     status: u16,
     body: Value,
 }
 
-/// How an order system is wrong: what it makes of requests, and of its own answers.
+/// The defect of an order system: how it distorts requests and responses.
 #[derive(Clone, Copy)]
 struct Distortion {
     request: fn(&mut Request, u64),
@@ -28,7 +28,7 @@ const RIGHT: Distortion = Distortion {
     answer: |_, _| {},
 };
 
-/// The sample adapter behind somebody who distorts what passes; its address.
+/// Starts a distorting proxy in front of the sample adapter, and returns its address.
 async fn distorted(sample: &SampleAdapter, wrong: Distortion) -> String {
     let behind = sample.url.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -78,7 +78,7 @@ async fn pass(
     }
 }
 
-/// The names of the checks that fail.
+/// Returns the names of the failing checks.
 async fn failing(wrong: Distortion) -> Vec<&'static str> {
     let sample = SampleAdapter::start(&[]);
     let settings = HttpSettings::new(distorted(&sample, wrong).await);
@@ -109,7 +109,7 @@ async fn keys_that_are_not_kept() {
         request: |request, count| header(request, "idempotency-key", count.to_string()),
         ..RIGHT
     };
-    // A second order with the external id of the first is a conflict, which is no same answer.
+    // A second order with the same external id is a conflict, not the same answer.
     let expected = [
         "same-key",
         "odd-key",
@@ -168,7 +168,7 @@ async fn filters_that_are_ignored() {
     };
     let failing = failing(wrong).await;
     for name in ["unknown-ids", "find", "pages", "unknown-sku", "wrong-total"] {
-        // Before the first order is made, nobody can tell.
+        // Not detectable before the first order.
         assert_eq!(
             failing.contains(&name),
             name != "unknown-ids",
@@ -246,7 +246,7 @@ async fn another_protocol() {
 async fn refusals_that_change_something_all_the_same() {
     let wrong = Distortion {
         request: |request, _| {
-            // The wrong total is not looked at.
+            // The wrong total is ignored.
             let text = String::from_utf8(request.body.clone()).unwrap();
             request.body = text.replace(r#","total":"4""#, "").into_bytes();
         },

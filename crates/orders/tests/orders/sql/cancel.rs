@@ -1,9 +1,9 @@
-//! `cancel-order`: all or some of it, and the stock that is free again.
+//! `cancel-order`: all or some units, and the stock that is released.
 
 use crate::fixture::store::StoreFixture;
 use serde_json::{Value, json};
 
-/// An order of two lines of one SKU and one of another, with an address.
+/// Creates an order with two lines of one SKU, one of another, and an address.
 pub(crate) async fn order(fixture: &StoreFixture) -> String {
     let order = json!({
         "lineItems": [
@@ -19,7 +19,7 @@ pub(crate) async fn order(fixture: &StoreFixture) -> String {
     made.order().to_owned()
 }
 
-/// Arguments about some units.
+/// Returns arguments with these units.
 pub(crate) fn units(order: &str, lines: &[(&str, i64)]) -> Value {
     let lines: Vec<_> = lines
         .iter()
@@ -92,7 +92,7 @@ pub(crate) async fn after_shipping(fixture: &StoreFixture) {
     fixture
         .call_recorded("cancel-order", units(&id, &[("SHIRT-S", 1)]))
         .await;
-    // What is left of it has left the house.
+    // Everything that is left of the order has been shipped.
     fixture
         .call_recorded(
             "cancel-order",

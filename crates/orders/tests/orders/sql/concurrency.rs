@@ -1,4 +1,4 @@
-//! Many at once: stock is sold once, nobody fails for another's sake, and sums stay right.
+//! Concurrent calls: stock is sold once, calls do not fail each other, and sums stay right.
 
 use crate::fixture::store::{StoreFixture, StoreOptions, StoreServer};
 use crate::requests::ToolResponse;
@@ -30,7 +30,7 @@ fn counted(response: &[ToolResponse]) -> BTreeMap<(i64, &str), usize> {
     counts
 }
 
-/// Of the last hundred mugs each is sold once, by any number of servers.
+/// Sells the last hundred mugs, each once, through any number of servers.
 async fn sell_out(fixture: &StoreFixture, houses: &[StoreServer]) {
     let buy = |client: usize, round: i64| {
         let quantity = 1 + (client as i64 + round) % 3;
@@ -56,7 +56,7 @@ async fn sell_out(fixture: &StoreFixture, houses: &[StoreServer]) {
             .all(|failure| [(0, ""), (4001, "INSUFFICIENT_INVENTORY")].contains(failure)),
         "{counts:?}"
     );
-    // Single units find what is left.
+    // Orders of single units get what is left.
     let left = 100 - units(&response);
     assert!((0..3).contains(&left), "{left} left");
     let singles = (100..116).map(|client| {
@@ -87,7 +87,7 @@ pub(crate) async fn two_servers(fixture: &StoreFixture) {
         })
         .await;
     sell_out(fixture, &[fixture.server.clone(), other.clone()]).await;
-    // A key is the same key on both.
+    // A key is shared by both servers.
     let arguments = json!({ "order": { "lineItems": [{ "sku": "PIN", "quantity": 1 }] }, "idempotencyKey": "both" });
     let calls = (0..16).map(|call| {
         let server = if call % 2 == 0 {
@@ -119,7 +119,7 @@ pub(crate) async fn opposite_orders(fixture: &StoreFixture) {
     let response = at_once(calls).await;
     let expected = BTreeMap::from([((0, ""), 8), ((4001, "INSUFFICIENT_INVENTORY"), 32)]);
     assert_eq!(counted(&response), expected);
-    // They leave and are cancelled in opposite orders, too.
+    // Fulfilments and cancellations lock in opposite orders, too.
     let address = json!({ "address1": "1", "city": "X", "country": "US" });
     let made: Vec<_> = response
         .iter()

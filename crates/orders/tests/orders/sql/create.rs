@@ -1,4 +1,4 @@
-//! `create-sales-order`: what is made, and what the catalogue and the stock say to it.
+//! `create-sales-order`: the new order, the catalogue and the stock.
 
 use crate::fixture::catalogue;
 use crate::fixture::store::StoreFixture;
@@ -60,7 +60,7 @@ pub(crate) async fn unknown_and_repeated_skus(fixture: &StoreFixture) {
     };
     create(json!([{ "sku": "MUG", "quantity": 1 }, { "sku": "mug", "quantity": 1 }])).await;
     create(json!([{ "sku": "MUG'; DROP TABLE orders; --", "quantity": 1 }])).await;
-    // Together they are more than there is.
+    // Together they exceed the stock.
     create(json!([{ "sku": "SHIRT-S", "quantity": 5 }, { "sku": "SHIRT-S", "quantity": 4 }])).await;
     create(json!([{ "sku": "SHIRT-S", "quantity": 5 }, { "sku": "SHIRT-S", "quantity": 3 }])).await;
     create(json!([{ "sku": "GONE", "quantity": 1 }])).await;

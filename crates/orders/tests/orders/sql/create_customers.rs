@@ -1,4 +1,4 @@
-//! `create-sales-order`: who orders.
+//! `create-sales-order`: known and new customers.
 
 use crate::fixture::store::StoreFixture;
 use serde_json::{Value, json};

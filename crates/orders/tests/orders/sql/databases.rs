@@ -1,4 +1,4 @@
-//! Databases that are new, of another program, or none.
+//! Databases that are empty, belong to another program, or are not databases.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::StoreFixture;
@@ -37,7 +37,7 @@ pub(crate) async fn migrate_twice(fixture: &StoreFixture) {
     assert_eq!(settings, ["currency USD", "format 1"]);
 }
 
-/// Eight processes start at once on one database that is empty.
+/// Eight processes start at once on an empty database.
 pub(crate) async fn migrate_at_once(fixture: &StoreFixture) {
     for _ in 0..3 {
         let empty = match &fixture.database {
@@ -117,7 +117,7 @@ pub(crate) async fn foreign_tables(fixture: &StoreFixture) {
     ] {
         assert!(matches!(foreign, StoreError::Foreign(_)), "{foreign:?}");
     }
-    // Tables that are in the way stay as they are.
+    // Existing tables stay as they are.
     fixture.execute("DROP TABLE settings").await;
     let foreign = migrate(&fixture.database.database_url(), usd())
         .await
@@ -134,7 +134,7 @@ pub(crate) async fn foreign_tables(fixture: &StoreFixture) {
     assert_eq!(fixture.number("SELECT COUNT(*) FROM variants").await, 5);
 }
 
-/// A file of another program gets no tables of ours beside its own.
+/// A file of another program does not get tables of ours.
 #[tokio::test]
 async fn a_database_of_something_else_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Calls whose time is over: nothing was done, and nothing goes on.
+//! Calls at their deadline: nothing was done, and nothing goes on.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::{StoreFixture, StoreOptions};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const SHORT: Duration = Duration::from_millis(800);
 
-/// How long what was given up may take to be gone: the database ends a statement after a deadline.
+/// The time until an abandoned statement is gone: the database cancels it after a deadline.
 const GONE: Duration = Duration::from_secs(20);
 
 fn short() -> StoreOptions {
@@ -20,7 +20,7 @@ fn short() -> StoreOptions {
     }
 }
 
-/// Takes what every create of mugs needs, and holds it.
+/// Takes a lock that every order of mugs needs.
 async fn hold_lock(database: &TestDatabase) -> AnyConnection {
     let mut holder = AnyConnection::connect(&database.raw_url()).await.unwrap();
     if database.is_postgres() {
@@ -36,7 +36,7 @@ async fn hold_lock(database: &TestDatabase) -> AnyConnection {
     holder
 }
 
-/// Waits until nobody but the holder has a transaction.
+/// Waits until only the holders have a transaction.
 pub(crate) async fn wait_for_idle_database(fixture: &StoreFixture, holders: i64) {
     let until = Instant::now() + GONE;
     let open = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()";
@@ -53,20 +53,20 @@ pub(crate) async fn blocked(fixture: &StoreFixture) {
     let response = server.call("create-sales-order", order.clone()).await;
     assert!(start.elapsed() < 10 * SHORT, "{:?}", start.elapsed());
     insta::assert_snapshot!("blocked", response.text);
-    // What was given up is gone while the holder still holds.
+    // The abandoned transaction is gone while the lock is still held.
     if fixture.database.is_postgres() {
         wait_for_idle_database(fixture, 1).await;
     }
     sqlx::query("ROLLBACK").execute(&mut holder).await.unwrap();
     let counts = "SELECT (SELECT COUNT(*) FROM orders), (SELECT COUNT(*) FROM keys), (SELECT COUNT(*) FROM records)";
     assert_eq!(fixture.rows(counts).await, ["0 0 0"]);
-    // The same key makes it now.
+    // The same key succeeds now.
     let response = server.call("create-sales-order", order).await;
     assert_eq!(response.status(), "pending", "{}", response.whole);
     assert_eq!(fixture.rows(counts).await, ["1 1 1"]);
 }
 
-/// Somebody who gives up while the call waits for others.
+/// A client cancels a call that waits for a lock.
 pub(crate) async fn cancelled(fixture: &StoreFixture) {
     let order = json!({ "order": { "lineItems": [{ "sku": "MUG", "quantity": 1 }] }, "idempotencyKey": "k" });
     let mut holder = hold_lock(&fixture.database).await;
@@ -92,7 +92,7 @@ pub(crate) async fn cancelled(fixture: &StoreFixture) {
     assert_eq!(fixture.rows(counts).await, ["1 1 1"]);
 }
 
-/// Waiting for others is no failure of the database, however long it takes within the deadline.
+/// Waiting for a connection is not a failure, however long it takes within the deadline.
 pub(crate) async fn in_line(fixture: &StoreFixture) {
     // Longer than connecting may take.
     const LONG: Duration = Duration::from_millis(2_500);

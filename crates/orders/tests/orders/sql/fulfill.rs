@@ -1,4 +1,4 @@
-//! `fulfill-order`: what leaves, from where, and what becomes of the order.
+//! `fulfill-order`: shipped units, their locations, and the status of the order.
 
 use crate::fixture::store::StoreFixture;
 use crate::sql::cancel::{order, units};
@@ -116,7 +116,7 @@ pub(crate) async fn locations(fixture: &StoreFixture) {
     from("loc_west", &[("MUG", 1)]).await;
     from("loc_west", &[("SHIRT-S", 2)]).await;
     fixture.record_stock("SHIRT-S").await;
-    // Five lie in the east and one in the west.
+    // There are five in the east and one in the west.
     fixture
         .call_recorded("fulfill-order", units(&id, &[("SHIRT-S", 5)]))
         .await;

@@ -1,4 +1,4 @@
-//! Catalogues that are brought in beside what is there.
+//! Imports of catalogues into stores that already have one.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::StoreFixture;
@@ -39,7 +39,7 @@ fn catalogue(price: &str, east: i64) -> Value {
     })
 }
 
-/// Every stage there is; what lies in stock afterwards adds up.
+/// Runs a case on each database; afterwards the invariants must hold.
 async fn on_each(case: impl AsyncFn(&StoreFixture)) {
     for database in [Some(TestDatabase::sqlite()), TestDatabase::postgres()] {
         let Some(database) = database else { continue };
@@ -98,7 +98,7 @@ async fn made_changed_and_left(fixture: &StoreFixture) {
     assert_eq!(response.status(), "pending", "{}", response.whole);
 }
 
-/// The longest ids there may be, in the letters that take the most room.
+/// The longest ids, in characters of the most bytes.
 async fn pages_of_long_ids(fixture: &StoreFixture) {
     let long = |first: &str| format!("{first}{}", "😀".repeat(63));
     let variants: Vec<_> = ["a", "b"]

@@ -1,11 +1,11 @@
-//! What holds in the tables after everything.
+//! The invariants of the tables after every test.
 
 use crate::fixture::catalogue::initial_stock;
 use crate::fixture::store::StoreFixture;
 
 const OPEN: &str = "('pending', 'confirmed', 'processing')";
 
-/// Panics with what does not hold.
+/// Panics if an invariant does not hold.
 pub(crate) async fn assert_hold(fixture: &StoreFixture) {
     let never = [
         (
@@ -54,7 +54,7 @@ pub(crate) async fn assert_hold(fixture: &StoreFixture) {
     for (rule, query) in never {
         assert_eq!(fixture.rows(&query).await, [] as [String; 0], "{rule}");
     }
-    // What has left is gone from stock, and nothing else is.
+    // Shipped units are gone from the stock, and no others.
     let moved = "SELECT variants.sku, on_hand, CAST(COALESCE((SELECT SUM(fulfilled) FROM order_lines WHERE order_lines.sku = variants.sku), 0) AS BIGINT) FROM variants";
     for row in fixture.rows(moved).await {
         let cells: Vec<_> = row.split(' ').collect();

@@ -1,4 +1,4 @@
-//! Keys: one effect and one answer for each, however often and however it is sent.
+//! Keys: one effect and one answer each, however often and in whatever form the call is sent.
 
 use crate::fixture::store::StoreFixture;
 use serde_json::json;
@@ -15,7 +15,7 @@ async fn orders(fixture: &StoreFixture) -> i64 {
     fixture.number("SELECT COUNT(*) FROM orders").await
 }
 
-/// Every tool, done and refused: asked again, the same bytes and nothing more in the tables.
+/// Every tool, successful and refused: a repeated call returns the same bytes and changes no table.
 pub(crate) async fn replayed(fixture: &StoreFixture) {
     let made = fixture.server.call(CREATE, mugs("made", 4)).await;
     let id = made.order();
@@ -109,7 +109,7 @@ pub(crate) async fn replayed(fixture: &StoreFixture) {
         (firsts[0].2.whole.as_str(), failed),
         (made.whole.as_str(), 7)
     );
-    // Later, after all that happened since, still the first answers.
+    // Later, the first answers are still returned.
     let before = tables().await;
     for (tool, arguments, first) in firsts {
         let again = fixture.server.call(tool, arguments).await;
@@ -150,9 +150,9 @@ pub(crate) async fn reused_and_apart(fixture: &StoreFixture) {
     let tagged = json!({ "order": { "lineItems": [{ "sku": "MUG", "quantity": 2 }], "tags": [] }, "idempotencyKey": "k" });
     fixture.call_recorded(CREATE, tagged).await;
     assert_eq!(orders(fixture).await, 1);
-    // The first outcome stands.
+    // The first outcome is kept.
     fixture.call_recorded(CREATE, mugs("k", 2)).await;
-    // Another tool has keys of its own, another client too; case tells keys apart.
+    // Keys are scoped to a tool and a client, and are case-sensitive.
     fixture
         .call_recorded(
             "cancel-order",
@@ -185,7 +185,7 @@ pub(crate) async fn expiry(fixture: &StoreFixture) {
         fixture.server.call(CREATE, mugs("k", 2)).await.failure(),
         (4001, "IDEMPOTENCY_KEY_REUSED")
     );
-    // Being asked again makes no key younger.
+    // A repeated call does not renew its key.
     fixture.clock.advance(Duration::from_secs(10));
     let second = fixture.server.call(CREATE, mugs("k", 2)).await;
     assert_ne!(second.order(), first.order());

@@ -1,4 +1,4 @@
-//! Commits whose answer never comes: what was done is found again, what was not is made once.
+//! Commits without an answer: a committed change is found again, a lost one is made once.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::{StoreFixture, StoreOptions};
@@ -14,10 +14,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a server says of a transaction that lasts.
+/// The server's answer to a successful commit.
 const COMMITTED: &[u8] = b"COMMIT\0";
 
-/// A way to a server that swallows so many answers to commits, and breaks with each.
+/// Starts a proxy that drops this many answers to commits, and the connection with each.
 async fn proxy(to: SocketAddr, lose: Arc<AtomicUsize>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -71,7 +71,7 @@ async fn create(fixture: &StoreFixture) -> ToolResponse {
 
 const COUNTS: &str = "SELECT (SELECT COUNT(*) FROM orders), (SELECT COUNT(*) FROM keys), (SELECT COUNT(*) FROM records), (SELECT reserved FROM variants WHERE sku = 'MUG')";
 
-/// Swallows so many answers to the commits of one call; gives the call's answer, and the next one's.
+/// Drops answers to the commits of one call. Returns the answers to the call and to the next one.
 async fn lose_commit_answers(answers: usize) -> Option<(ToolResponse, ToolResponse)> {
     let server = required_tcp()?;
     let lose = Arc::new(AtomicUsize::new(0));
@@ -113,7 +113,7 @@ async fn a_commit_that_was_made_is_found_by_the_same_key() {
     assert_eq!(second.status(), "pending", "{}", second.whole);
 }
 
-/// A database whose commits of new orders do this before they last.
+/// Lets every commit of a new order run this first.
 async fn committing(fixture: &StoreFixture, what: &str) {
     let function = format!(
         "CREATE FUNCTION first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM {what}; RETURN NULL; END $$"
@@ -122,7 +122,7 @@ async fn committing(fixture: &StoreFixture, what: &str) {
     fixture.execute("CREATE CONSTRAINT TRIGGER first AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION first()").await;
 }
 
-/// A commit was sent, so it may have been made; it was not.
+/// A commit that was sent but not made.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_broke_is_made_by_the_same_key() {
     let Some(database) = TestDatabase::postgres() else {
@@ -145,7 +145,7 @@ async fn a_commit_that_broke_is_made_by_the_same_key() {
     invariants::assert_hold(&fixture).await;
 }
 
-/// A commit that was sent cannot be called back: it is made after the answer, and found.
+/// A commit cannot be recalled: it completes after the answer, and is found.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_outlives_its_call_is_found_by_the_same_key() {
     let Some(database) = TestDatabase::postgres() else {

@@ -1,4 +1,4 @@
-//! A PostgreSQL that stands still, that is gone, and that is back.
+//! A PostgreSQL server that hangs, stops and restarts.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::{StoreFixture, StoreOptions};
@@ -49,12 +49,12 @@ async fn a_server_that_stands_still_is_too_slow_and_then_works() {
     invariants::assert_hold(&fixture).await;
 }
 
-/// Ended in order, or broken off.
+/// Stops the server with `end`, and restarts it.
 async fn gone_and_back(end: fn(&candor_testkit::postgres::Postgres)) {
     let Some(fixture) = fixture(Duration::from_secs(60)).await else {
         return;
     };
-    // Several connections are open and idle when the server goes.
+    // Several connections are open and idle when the server stops.
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..8 {
         let server = fixture.server.clone();
@@ -88,7 +88,7 @@ async fn a_server_that_crashed_is_unavailable_and_then_works() {
     gone_and_back(|server| server.kill()).await;
 }
 
-/// Connections that broke while nobody used them are nobody's failure.
+/// Connections that broke while they were idle do not fail a call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_between_calls_is_not_noticed() {
     let Some(fixture) = fixture(Duration::from_secs(60)).await else {

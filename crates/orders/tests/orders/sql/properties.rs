@@ -1,4 +1,4 @@
-//! Any sequence of changes comes to what a plain model of the rules comes to, answer by answer.
+//! Any sequence of changes has the results of a simple model, answer by answer.
 
 use crate::fixture::database::TestDatabase;
 use crate::fixture::store::StoreFixture;
@@ -39,7 +39,7 @@ fn lines(units: &Units) -> Value {
         .collect()
 }
 
-/// The tool and its arguments.
+/// Returns the tool of a change and its arguments.
 fn arguments(change: &Change, ids: &[String]) -> (&'static str, Value) {
     let id = |order: usize| ids.get(order).map_or("ord_none", String::as_str);
     let some = |order: usize, units: Option<&Units>| {
@@ -84,7 +84,7 @@ fn arguments(change: &Change, ids: &[String]) -> (&'static str, Value) {
     }
 }
 
-/// Whether an answer is the one that the model expects.
+/// Returns true if an answer is the one that the model expects.
 fn is_expected(response: &ToolResponse, expected: &Result<(), ExpectedFailure>) -> bool {
     match expected {
         Ok(()) => !response.is_failure(),

@@ -1,4 +1,4 @@
-//! Records: one row for every new final outcome, none for one that came again.
+//! Records: one row for every new final outcome, none for a repeated one.
 
 use crate::fixture::store::StoreFixture;
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(crate) async fn one_for_each_outcome(fixture: &StoreFixture) {
         json!({ "orderId": id, "updates": { "status": "delivered" }, "idempotencyKey": "never" });
     fixture.call_recorded("update-order", never.clone()).await;
     fixture.call_recorded("update-order", never.clone()).await;
-    // Another payload under a key is an outcome of no key.
+    // Other arguments under the same key are not an outcome of the key.
     let mut reused = never;
     reused["updates"]["status"] = "confirmed".into();
     fixture.call_recorded("update-order", reused).await;
@@ -25,7 +25,7 @@ pub(crate) async fn one_for_each_outcome(fixture: &StoreFixture) {
             json!({ "orderId": "none", "updates": { "notes": "" }, "idempotencyKey": "none" }),
         )
         .await;
-    // What no order system was asked is none of its outcomes.
+    // Calls that do not reach the order system have no outcome.
     fixture
         .call_recorded(
             "create-sales-order",

@@ -1,4 +1,4 @@
-//! `create-return`: no more comes back than has left.
+//! `create-return`: no more than was shipped.
 
 use crate::fixture::store::StoreFixture;
 use crate::sql::cancel::{order, units};

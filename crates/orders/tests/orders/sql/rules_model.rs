@@ -1,8 +1,8 @@
-//! The rules of the five changes on plain numbers, written without a look at how they are kept.
+//! A simple model of the five changes, independent of how they are stored.
 
 use std::collections::BTreeMap;
 
-/// SKUs with how many of them.
+/// Units of SKUs.
 pub(crate) type Units = Vec<(&'static str, i64)>;
 
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub(crate) enum Change {
     },
 }
 
-/// How many of a SKU of an order were ordered, and what became of them.
+/// The units of a SKU in an order.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(crate) struct UnitCounts {
     pub(crate) ordered: i64,
@@ -46,7 +46,7 @@ pub(crate) struct ModelOrder {
     pub(crate) skus: BTreeMap<&'static str, UnitCounts>,
 }
 
-/// A failure: code, identifier, the status and the number that it tells.
+/// A failure: code, identifier, status and available units.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ExpectedFailure(
     pub(crate) i64,
@@ -55,7 +55,6 @@ pub(crate) struct ExpectedFailure(
     pub(crate) Option<i64>,
 );
 
-/// The rules, on plain numbers.
 #[derive(Debug)]
 pub(crate) struct RulesModel {
     pub(crate) stock: BTreeMap<(&'static str, &'static str), i64>,
@@ -147,7 +146,7 @@ impl RulesModel {
         Ok(())
     }
 
-    /// What is asked of each SKU, where the order has as much as `room` says.
+    /// Returns the requested units of each SKU, if the order has enough room for them.
     fn requested_units(
         order: &ModelOrder,
         lines: Option<&Units>,
@@ -236,7 +235,7 @@ impl RulesModel {
             }
         }
         for (sku, units) in sums {
-            // One by one, from the first place that has one.
+            // One by one, from the first location that has stock.
             for _ in 0..units {
                 let site = self
                     .stock

@@ -1,4 +1,4 @@
-//! `update-order`: steps of the status, and what else may be set.
+//! `update-order`: steps of the status, and the other members.
 
 use crate::fixture::store::StoreFixture;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const STATES: [&str; 6] = [
     "cancelled",
 ];
 
-/// A new order that has come to this status.
+/// Creates an order and brings it to this status.
 pub(crate) async fn order_in(fixture: &StoreFixture, status: &str) -> String {
     let order = json!({
         "lineItems": [{ "sku": "MUG", "quantity": 1 }],
@@ -83,7 +83,7 @@ pub(crate) async fn steps(fixture: &StoreFixture) {
             table.push_str(&format!("{from} -> {to}: {became}; now {}\n", now[0]));
         }
     }
-    // What other tools decide cannot be set at all.
+    // A status that another tool sets cannot be set.
     for to in ["pending", "shipped", "cancelled"] {
         fixture
             .call_recorded(
@@ -106,7 +106,7 @@ pub(crate) async fn details(fixture: &StoreFixture) {
     update(json!({ "shippingAddress": { "address1": "2", "city": "Y", "country": "FR" } })).await;
     update(json!({ "billingAddress": { "address1": "3", "city": "Z", "country": "GB" }, "status": "confirmed" })).await;
     update(json!({ "tags": [], "customFields": [], "notes": "" })).await;
-    // A refused step sets nothing else either.
+    // A refused step changes nothing else either.
     update(json!({ "notes": "never", "status": "delivered" })).await;
     update(json!({ "shippingAddress": { "address1": "2", "city": "Y", "country": "XX" } })).await;
     update(json!({})).await;

@@ -21,10 +21,10 @@ pub(super) const EMAILS: [&str; 4] = [
 /// An entity with its filterable values.
 #[derive(Debug, Clone)]
 pub(super) struct ExpectedEntity {
-    place: (UtcTime, Vec<String>),
+    position: (UtcTime, Vec<String>),
     changed: UtcTime,
     facts: BTreeMap<&'static str, Vec<String>>,
-    shown: Value,
+    json: Value,
 }
 
 /// The entities of a store.
@@ -46,17 +46,17 @@ impl ExpectedEntity {
         rest: [S; N],
     ) -> ExpectedEntity {
         ExpectedEntity {
-            place: (
+            position: (
                 at,
                 rest.iter().map(|text| text.as_ref().to_owned()).collect(),
             ),
             changed,
             facts: BTreeMap::new(),
-            shown: serde_json::to_value(entity).unwrap(),
+            json: serde_json::to_value(entity).unwrap(),
         }
     }
 
-    pub(super) fn with<S: AsRef<str>>(
+    pub(super) fn with_values<S: AsRef<str>>(
         mut self,
         filter: &'static str,
         facts: impl IntoIterator<Item = S>,
@@ -66,7 +66,7 @@ impl ExpectedEntity {
         self
     }
 
-    fn fits(&self, filters: &Filters) -> bool {
+    fn matches(&self, filters: &Filters) -> bool {
         let words = |all: &Vec<crate::model::OrderStatus>| {
             all.iter().map(|one| one.word().to_owned()).collect()
         };
@@ -90,14 +90,18 @@ impl ExpectedEntity {
             min.is_none_or(|min| moment >= min) && max.is_none_or(|max| moment <= max)
         };
         listed
-            && within(self.place.0, filters.created_at_min, filters.created_at_max)
+            && within(
+                self.position.0,
+                filters.created_at_min,
+                filters.created_at_max,
+            )
             && within(self.changed, filters.updated_at_min, filters.updated_at_max)
     }
 }
 
 impl ExpectedStore {
     /// Returns the entities that match a query, in the order of pages.
-    pub(super) fn wanted(&self, query: &EntityQuery) -> Vec<Value> {
+    pub(super) fn matching(&self, query: &EntityQuery) -> Vec<Value> {
         let all = match query.operation {
             OrderOperation::GetOrders => &self.orders,
             OrderOperation::GetCustomers => &self.customers,
@@ -108,12 +112,12 @@ impl ExpectedStore {
             OrderOperation::GetReturns => &self.returns,
             _ => unreachable!("not a query"),
         };
-        let fitting = all.iter().filter(|known| known.fits(&query.filters));
+        let fitting = all.iter().filter(|entity| entity.matches(&query.filters));
         let mut fitting: Vec<_> = fitting.collect();
-        fitting.sort_by(|a, b| a.place.cmp(&b.place));
+        fitting.sort_by(|a, b| a.position.cmp(&b.position));
         fitting
             .into_iter()
-            .map(|known| known.shown.clone())
+            .map(|entity| entity.json.clone())
             .collect()
     }
 }

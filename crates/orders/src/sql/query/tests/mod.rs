@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-async fn asked(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String>) {
+async fn read_page(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String>) {
     match page(store, query).await.unwrap() {
         Response::Page { items, next } => (serde_json::from_str(items.get()).unwrap(), next),
         Response::One(_) => panic!("not a page"),
@@ -26,10 +26,10 @@ async fn asked(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String
 }
 
 /// Reads all pages of a query.
-async fn walked(store: &Store, mut query: EntityQuery) -> Vec<Vec<Value>> {
+async fn read_pages(store: &Store, mut query: EntityQuery) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
     loop {
-        let (items, next) = asked(store, &query).await;
+        let (items, next) = read_page(store, &query).await;
         pages.push(items);
         query.after = next;
         if query.after.is_none() {
@@ -116,9 +116,9 @@ fn query() -> impl Strategy<Value = EntityQuery> {
 async fn pages_are_those_of_the_plain_way() {
     let databases = Databases::empty().await;
     for start in 1..=4 {
-        for place in databases.more("EUR").await {
-            let store = open(&place).await;
-            let world = random_store::made(&store, start).await;
+        for database in databases.more("EUR").await {
+            let store = open(&database).await;
+            let expected_store = random_store::fill(&store, start).await;
             let handle = Handle::current();
             let config = Config {
                 cases: 100,
@@ -126,13 +126,13 @@ async fn pages_are_those_of_the_plain_way() {
                 ..Config::default()
             };
             let checked = TestRunner::new(config).run(&query(), |query| {
-                let walking = walked(&store, query.clone());
-                let pages = tokio::task::block_in_place(|| handle.block_on(walking));
-                let wanted = world.wanted(&query);
+                let reading = read_pages(&store, query.clone());
+                let pages = tokio::task::block_in_place(|| handle.block_on(reading));
+                let matching = expected_store.matching(&query);
                 let size = usize::try_from(query.page_size).unwrap();
-                let plain: Vec<_> = match wanted.as_slice() {
+                let plain: Vec<_> = match matching.as_slice() {
                     [] => vec![Vec::new()],
-                    wanted => wanted.chunks(size).map(<[Value]>::to_vec).collect(),
+                    matching => matching.chunks(size).map(<[Value]>::to_vec).collect(),
                 };
                 prop_assert_eq!(pages, plain);
                 Ok(())
@@ -146,15 +146,15 @@ async fn pages_are_those_of_the_plain_way() {
 #[tokio::test]
 async fn every_page_of_the_samples_together_is_every_order_once() {
     let databases = Databases::filled(250).await;
-    for place in &databases.places {
-        let store = open(place).await;
+    for database in &databases.databases {
+        let store = open(database).await;
         let all = EntityQuery {
             operation: OrderOperation::GetOrders,
             filters: Filters::default(),
             page_size: 20,
             after: None,
         };
-        let pages = walked(&store, all.clone()).await;
+        let pages = read_pages(&store, all.clone()).await;
         let sizes: Vec<_> = pages.iter().map(Vec::len).collect();
         assert_eq!(sizes, [[20; 12].as_slice(), &[10]].concat());
         let mut ids: Vec<_> = pages
@@ -180,7 +180,7 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
                 filters,
                 ..all.clone()
             };
-            assert_eq!(asked(&store, &query).await, (Vec::new(), None));
+            assert_eq!(read_page(&store, &query).await, (Vec::new(), None));
         }
     }
 }
@@ -188,8 +188,8 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
 #[tokio::test]
 async fn a_place_that_is_not_ours_is_refused() {
     let databases = Databases::empty().await;
-    for place in &databases.places {
-        let store = open(place).await;
+    for database in &databases.databases {
+        let store = open(database).await;
         for operation in OrderOperation::ALL.into_iter().filter(|one| !one.changes()) {
             for after in ["", "x", "7", "7.", "x.ord_1", "7.\u{0}", "7.a\nb"] {
                 let query = EntityQuery {

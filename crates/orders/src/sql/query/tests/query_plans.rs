@@ -187,8 +187,8 @@ async fn a_page_is_found_along_one_index() {
         ),
     ];
     let databases = Databases::filled(ORDERS).await;
-    for place in &databases.places {
-        let store = open(place).await;
+    for database in &databases.databases {
+        let store = open(database).await;
         for (index, branches, filters) in &pages {
             for after in [None, Some(format!("{MIDDLE}.ord_0005000"))] {
                 let plan = plan(&store, filters, after).await;

@@ -20,8 +20,8 @@ fn id(number: u64) -> String {
     format!("{start}{number}")
 }
 
-fn moment(chance: &mut SplitMix64) -> UtcTime {
-    UtcTime::of_micros(chance.count(-3, 8))
+fn moment(random: &mut SplitMix64) -> UtcTime {
+    UtcTime::of_micros(random.count(-3, 8))
 }
 
 fn money(minor: i64) -> Money {
@@ -41,17 +41,17 @@ struct Rows {
 }
 
 /// Fills an empty store with random entities, and returns them.
-pub(super) async fn made(store: &Store, start: u64) -> ExpectedStore {
-    let mut chance = SplitMix64(start);
-    let (mut world, mut rows) = (ExpectedStore::default(), Rows::default());
-    customers(&mut chance, &mut world, &mut rows);
-    catalogue(&mut chance, &mut world, &mut rows, store.currency);
-    for number in 0..chance.below(60) {
-        order(&mut chance, &mut world, &mut rows, number);
+pub(super) async fn fill(store: &Store, start: u64) -> ExpectedStore {
+    let mut random = SplitMix64(start);
+    let (mut expected_store, mut rows) = (ExpectedStore::default(), Rows::default());
+    customers(&mut random, &mut expected_store, &mut rows);
+    catalogue(&mut random, &mut expected_store, &mut rows, store.currency);
+    for number in 0..random.below(60) {
+        order(&mut random, &mut expected_store, &mut rows, number);
     }
-    for number in 0..chance.below(30) {
-        fulfillment(&mut chance, &mut world, &mut rows, number);
-        returned(&mut chance, &mut world, &mut rows, number);
+    for number in 0..random.below(30) {
+        fulfillment(&mut random, &mut expected_store, &mut rows, number);
+        returned(&mut random, &mut expected_store, &mut rows, number);
     }
     let mut connection = store.write_pool().acquire().await.unwrap();
     CUSTOMER
@@ -74,19 +74,19 @@ pub(super) async fn made(store: &Store, start: u64) -> ExpectedStore {
         .await
         .unwrap();
     RETURN.insert(&mut connection, rows.returns).await.unwrap();
-    world
+    expected_store
 }
 
-fn customers(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows) {
+fn customers(random: &mut SplitMix64, expected_store: &mut ExpectedStore, rows: &mut Rows) {
     for number in 0..6 {
         let key = EMAILS[..3].get(usize::try_from(number).unwrap());
         let customer = Customer {
             id: id(number),
             email: key.map(|key| key.to_uppercase()),
-            first_name: chance.one_in(2).then(|| String::from("Ada")),
+            first_name: random.one_in(2).then(|| String::from("Ada")),
             last_name: None,
-            created_at: moment(chance),
-            updated_at: moment(chance),
+            created_at: moment(random),
+            updated_at: moment(random),
         };
         rows.customers.push([
             customer.id.clone().into(),
@@ -97,20 +97,22 @@ fn customers(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows
             customer.created_at.micros().into(),
             customer.updated_at.micros().into(),
         ]);
-        let known = ExpectedEntity::new(
+        let entity = ExpectedEntity::new(
             &customer,
             (customer.created_at, customer.updated_at),
             [&customer.id],
         );
-        world
-            .customers
-            .push(known.with("ids", [&customer.id]).with("emails", key));
+        expected_store.customers.push(
+            entity
+                .with_values("ids", [&customer.id])
+                .with_values("emails", key),
+        );
     }
 }
 
 fn catalogue(
-    chance: &mut SplitMix64,
-    world: &mut ExpectedStore,
+    random: &mut SplitMix64,
+    expected_store: &mut ExpectedStore,
     rows: &mut Rows,
     currency: Currency,
 ) {
@@ -118,9 +120,9 @@ fn catalogue(
         let product = Product {
             id: id(number),
             name: String::from("A thing"),
-            description: chance.one_in(2).then(|| String::from("Of wood")),
-            created_at: moment(chance),
-            updated_at: moment(chance),
+            description: random.one_in(2).then(|| String::from("Of wood")),
+            created_at: moment(random),
+            updated_at: moment(random),
         };
         rows.products.push([
             product.id.clone().into(),
@@ -129,12 +131,12 @@ fn catalogue(
             product.created_at.micros().into(),
             product.updated_at.micros().into(),
         ]);
-        let mut known = ExpectedEntity::new(
+        let mut entity = ExpectedEntity::new(
             &product,
             (product.created_at, product.updated_at),
             [&product.id],
         )
-        .with("ids", [&product.id]);
+        .with_values("ids", [&product.id]);
         // The first product has two variants, the last one has none.
         let of_it = match number {
             0 => &SKUS[..2],
@@ -143,30 +145,30 @@ fn catalogue(
             _ => &[],
         };
         for sku in of_it {
-            known = known.with("skus", [sku]);
-            variant(chance, world, rows, (&product.id, sku, currency));
+            entity = entity.with_values("skus", [sku]);
+            variant(random, expected_store, rows, (&product.id, sku, currency));
         }
-        world.products.push(known);
+        expected_store.products.push(entity);
     }
 }
 
 fn variant(
-    chance: &mut SplitMix64,
-    world: &mut ExpectedStore,
+    random: &mut SplitMix64,
+    expected_store: &mut ExpectedStore,
     rows: &mut Rows,
     (product_id, sku, currency): (&str, &str, Currency),
 ) {
-    let price = chance.count(0, 100_000);
-    let (on_hand, reserved) = (chance.count(50, 50), chance.count(0, 50));
+    let price = random.count(0, 100_000);
+    let (on_hand, reserved) = (random.count(50, 50), random.count(0, 50));
     let variant = ProductVariant {
-        id: id(chance.below(1_000_000)),
+        id: id(random.below(1_000_000)),
         product_id: product_id.to_owned(),
         sku: sku.to_owned(),
         name: format!("A thing, {sku}"),
         currency: currency.code().to_owned(),
         price: money(price).text(currency),
-        created_at: moment(chance),
-        updated_at: moment(chance),
+        created_at: moment(random),
+        updated_at: moment(random),
     };
     rows.variants.push([
         sku.into(),
@@ -179,14 +181,18 @@ fn variant(
         variant.created_at.micros().into(),
         variant.updated_at.micros().into(),
     ]);
-    let known = ExpectedEntity::new(
+    let entity = ExpectedEntity::new(
         &variant,
         (variant.created_at, variant.updated_at),
         [&variant.id],
     );
-    let known = known.with("ids", [&variant.id]).with("skus", [sku]);
-    world.variants.push(known.with("productIds", [product_id]));
-    for location in (0..3).map(id).filter(|_| !chance.one_in(4)) {
+    let entity = entity
+        .with_values("ids", [&variant.id])
+        .with_values("skus", [sku]);
+    expected_store
+        .variants
+        .push(entity.with_values("productIds", [product_id]));
+    for location in (0..3).map(id).filter(|_| !random.one_in(4)) {
         let here = Inventory {
             sku: sku.to_owned(),
             location_id: location,
@@ -204,26 +210,26 @@ fn variant(
             here.updated_at.micros().into(),
         ]);
         let times = (here.created_at, here.updated_at);
-        let known = ExpectedEntity::new(&here, times, [sku, &here.location_id]);
-        let known = known.with("skus", [sku]);
-        world
+        let entity = ExpectedEntity::new(&here, times, [sku, &here.location_id]);
+        let entity = entity.with_values("skus", [sku]);
+        expected_store
             .inventory
-            .push(known.with("locationIds", [&here.location_id]));
+            .push(entity.with_values("locationIds", [&here.location_id]));
     }
 }
 
-fn lines(chance: &mut SplitMix64, order_id: &str) -> Vec<LineRow> {
-    let lines = 0..=chance.count(0, 4);
+fn lines(random: &mut SplitMix64, order_id: &str) -> Vec<LineRow> {
+    let lines = 0..=random.count(0, 4);
     let line = |line| {
-        let (fulfilled, cancelled) = (chance.count(0, 3), chance.count(0, 3));
+        let (fulfilled, cancelled) = (random.count(0, 3), random.count(0, 3));
         LineRow {
             order_id: order_id.to_owned(),
             line,
-            sku: chance.one_of(&SKUS[..4]).unwrap().to_string(),
-            name: chance.one_in(2).then(|| String::from("A thing")),
+            sku: random.one_of(&SKUS[..4]).unwrap().to_string(),
+            name: random.one_in(2).then(|| String::from("A thing")),
             quantity: fulfilled + cancelled + 1,
-            unit_price: money(chance.count(100, 900)),
-            unit_discount: money(chance.count(0, 100)),
+            unit_price: money(random.count(100, 900)),
+            unit_discount: money(random.count(0, 100)),
             fulfilled,
             cancelled,
             returned: fulfilled / 2,
@@ -232,16 +238,21 @@ fn lines(chance: &mut SplitMix64, order_id: &str) -> Vec<LineRow> {
     lines.map(line).collect()
 }
 
-fn order(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
-    let customer = chance.below(8);
-    let head = OrderRow {
+fn order(
+    random: &mut SplitMix64,
+    expected_store: &mut ExpectedStore,
+    rows: &mut Rows,
+    number: u64,
+) {
+    let customer = random.below(8);
+    let order_row = OrderRow {
         id: id(number),
-        external_id: chance.one_in(2).then(|| format!("ext {number}")),
-        name: chance.one_in(2).then(|| format!("#{number}")),
-        status: *chance.one_of(&OrderStatus::ALL).unwrap(),
+        external_id: random.one_in(2).then(|| format!("ext {number}")),
+        name: random.one_in(2).then(|| format!("#{number}")),
+        status: *random.one_of(&OrderStatus::ALL).unwrap(),
         currency: Currency::read("EUR").unwrap(),
         details: OrderDetails {
-            notes: chance
+            notes: random
                 .one_in(2)
                 .then(|| String::from("\"quoted\" and ünïcode")),
             tags: vec![String::from("sample")],
@@ -250,23 +261,23 @@ fn order(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, nu
         sub_total: money(12_345),
         discount_total: money(345),
         total: money(12_000),
-        created_at: moment(chance),
-        updated_at: moment(chance),
+        created_at: moment(random),
+        updated_at: moment(random),
     };
-    let lines = lines(chance, &head.id);
+    let lines = lines(random, &order_row.id);
     rows.orders.push([
-        head.id.clone().into(),
-        head.external_id.clone().into(),
-        head.name.clone().into(),
-        head.status.word().into(),
-        head.currency.code().into(),
+        order_row.id.clone().into(),
+        order_row.external_id.clone().into(),
+        order_row.name.clone().into(),
+        order_row.status.word().into(),
+        order_row.currency.code().into(),
         (customer < 6).then(|| id(customer)).into(),
-        candor_fault::to_json(&head.details).into(),
-        head.sub_total.minor().into(),
-        head.discount_total.minor().into(),
-        head.total.minor().into(),
-        head.created_at.micros().into(),
-        head.updated_at.micros().into(),
+        candor_fault::to_json(&order_row.details).into(),
+        order_row.sub_total.minor().into(),
+        order_row.discount_total.minor().into(),
+        order_row.total.minor().into(),
+        order_row.created_at.micros().into(),
+        order_row.updated_at.micros().into(),
     ]);
     rows.lines
         .extend(lines.iter().map(|line| -> [CellValue; 11] {
@@ -281,38 +292,43 @@ fn order(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, nu
                 line.fulfilled.into(),
                 line.cancelled.into(),
                 line.returned.into(),
-                head.created_at.micros().into(),
+                order_row.created_at.micros().into(),
             ]
         }));
     let skus: Vec<_> = lines.iter().map(|line| line.sku.clone()).collect();
     let email = EMAILS[..3].get(usize::try_from(customer).unwrap());
-    let order: Order = head.into_entity(lines);
-    let known = ExpectedEntity::new(&order, (order.created_at, order.updated_at), [&order.id])
-        .with("ids", [&order.id])
-        .with("externalIds", order.external_id.as_ref())
-        .with("statuses", [order.status.word()])
-        .with("skus", &skus)
-        .with("emails", email);
-    world.orders.push(known);
+    let order: Order = order_row.into_entity(lines);
+    let entity = ExpectedEntity::new(&order, (order.created_at, order.updated_at), [&order.id])
+        .with_values("ids", [&order.id])
+        .with_values("externalIds", order.external_id.as_ref())
+        .with_values("statuses", [order.status.word()])
+        .with_values("skus", &skus)
+        .with_values("emails", email);
+    expected_store.orders.push(entity);
 }
 
-fn fulfillment(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
+fn fulfillment(
+    random: &mut SplitMix64,
+    expected_store: &mut ExpectedStore,
+    rows: &mut Rows,
+    number: u64,
+) {
     let line = FulfillmentLine {
         sku: String::from("A"),
-        quantity: chance.count(1, 9),
-        location_id: chance.one_in(2).then(|| id(1)),
+        quantity: random.count(1, 9),
+        location_id: random.one_in(2).then(|| id(1)),
     };
     let sent = Fulfillment {
         id: id(number),
-        order_id: id(chance.below(5)),
+        order_id: id(random.below(5)),
         line_items: vec![line],
-        tracking_numbers: if chance.one_in(2) {
+        tracking_numbers: if random.one_in(2) {
             vec![id(2)]
         } else {
             Vec::new()
         },
-        created_at: moment(chance),
-        updated_at: moment(chance),
+        created_at: moment(random),
+        updated_at: moment(random),
     };
     let details = match sent.tracking_numbers.as_slice() {
         [] => json!({ "lineItems": sent.line_items }),
@@ -325,15 +341,20 @@ fn fulfillment(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Ro
         sent.created_at.micros().into(),
         sent.updated_at.micros().into(),
     ]);
-    let known = ExpectedEntity::new(&sent, (sent.created_at, sent.updated_at), [&sent.id]);
-    let known = known.with("ids", [&sent.id]);
-    world
+    let entity = ExpectedEntity::new(&sent, (sent.created_at, sent.updated_at), [&sent.id]);
+    let entity = entity.with_values("ids", [&sent.id]);
+    expected_store
         .fulfillments
-        .push(known.with("orderIds", [&sent.order_id]));
+        .push(entity.with_values("orderIds", [&sent.order_id]));
 }
 
-fn returned(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows, number: u64) {
-    let line = json!({ "sku": "A", "quantity": chance.count(1, 9) });
+fn returned(
+    random: &mut SplitMix64,
+    expected_store: &mut ExpectedStore,
+    rows: &mut Rows,
+    number: u64,
+) {
+    let line = json!({ "sku": "A", "quantity": random.count(1, 9) });
     let line: LineQuantity = serde_json::from_value(line).unwrap();
     let outcomes = [
         ReturnOutcome::Refund,
@@ -342,11 +363,11 @@ fn returned(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows,
     ];
     let back = Return {
         id: id(number),
-        order_id: id(chance.below(5)),
-        outcome: *chance.one_of(&outcomes).unwrap(),
+        order_id: id(random.below(5)),
+        outcome: *random.one_of(&outcomes).unwrap(),
         line_items: vec![line],
-        created_at: moment(chance),
-        updated_at: moment(chance),
+        created_at: moment(random),
+        updated_at: moment(random),
     };
     rows.returns.push([
         back.id.clone().into(),
@@ -356,9 +377,11 @@ fn returned(chance: &mut SplitMix64, world: &mut ExpectedStore, rows: &mut Rows,
         back.created_at.micros().into(),
         back.updated_at.micros().into(),
     ]);
-    let known = ExpectedEntity::new(&back, (back.created_at, back.updated_at), [&back.id]);
-    let known = known.with("ids", [&back.id]);
-    world.returns.push(known.with("orderIds", [&back.order_id]));
+    let entity = ExpectedEntity::new(&back, (back.created_at, back.updated_at), [&back.id]);
+    let entity = entity.with_values("ids", [&back.id]);
+    expected_store
+        .returns
+        .push(entity.with_values("orderIds", [&back.order_id]));
 }
 
 /// Returns a strategy for ids that may exist.
