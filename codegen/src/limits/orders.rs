@@ -11,7 +11,7 @@ use candor_orders::{
 };
 
 /// The test that has every wrong argument.
-const ARGUMENTS: &str = "every_wrong_argument_has_its_answer_and_reaches_nobody";
+const ARGUMENTS: &str = "wrong_arguments_are_answered_without_the_order_system";
 
 fn kib(bytes: usize) -> String {
     format!("{} KiB", bytes / 1024)
@@ -27,7 +27,7 @@ pub(super) fn argument_limits() -> Vec<Limit> {
             "digits of an amount, and of a sum",
             MONEY_DIGITS,
             "2001",
-            "a_sum_of_too_many_digits_is_none",
+            "sum_of_too_many_digits_is_none",
         ),
         limit(
             "tags, own fields, tracking numbers",
@@ -67,43 +67,43 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             "calls of one client",
             format!("{CALLS_A_MINUTE} a minute"),
             "3001",
-            "a_client_is_limited_over_all_its_tools_and_others_are_not",
+            "client_is_limited_over_all_tools_and_others_are_not",
         ),
         limit(
             "calls of one client of one tool",
             format!("{TOOL_CALLS_A_MINUTE} a minute"),
             "3001",
-            "a_tool_is_limited_for_each_client",
+            "tool_is_limited_for_each_client",
         ),
         limit(
             "time of a call",
             seconds(DEADLINE),
             "3002",
-            "the_owner_says_how_long",
+            "deadline_is_configurable",
         ),
         limit(
             "an answer of a backend over HTTP",
             mib(BODY_MAX),
             useless,
-            "a_body_without_end_is_read_to_its_bound",
+            "endless_body_is_read_to_its_bound",
         ),
         limit(
             "what a backend says of a failure",
             kib(FAILURE_MAX),
             "not read further",
-            "a_failure_without_end_is_read_to_its_bound",
+            "endless_failure_is_read_to_its_bound",
         ),
         limit(
             "JSON values in an answer of a backend",
             VALUES_MAX,
             useless,
-            "too_many_values_are_not_made",
+            "answer_with_too_many_values_is_refused",
         ),
         limit(
             "a cursor of a backend over HTTP, and a place of any adapter's own",
             format!("{NEXT_MAX} and {POSITION_MAX} bytes"),
             useless,
-            "a_place_that_no_cursor_can_name_is_no_answer",
+            "position_too_long_for_a_cursor_is_an_invalid_response",
         ),
         limit(
             "a wait that a backend asks for",
@@ -131,7 +131,7 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
                 SCRIPT_WAIT_MAX / 1000
             ),
             "refused at the start",
-            "a_wrong_script_is_told_where",
+            "script_error_names_its_path",
         ),
     ]
 }

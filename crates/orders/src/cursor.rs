@@ -53,7 +53,7 @@ mod tests {
     use crate::model::OrderStatus;
 
     #[test]
-    fn a_cursor_belongs_to_one_query() {
+    fn cursor_belongs_to_one_query() {
         let pending = Filters {
             statuses: Some(vec![OrderStatus::Pending]),
             ..Filters::default()
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_place_makes_the_longest_cursor() {
+    fn longest_position_has_the_longest_cursor() {
         let written = |length| {
             write(
                 OrderOperation::GetOrders,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cursor_is_none() {
+    fn invalid_cursors_are_none() {
         for text in [
             "",
             "AAAA",

@@ -415,7 +415,7 @@ mod tests {
     use crate::dialect::codes::ORIGINAL_ERRORS;
 
     #[test]
-    fn every_identifier_of_ours_stands_in_the_registry() {
+    fn every_identifier_is_in_the_registry() {
         let ours: Vec<_> = NAMED_REASONS
             .iter()
             .map(|reason| describe_reason(reason).0)
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_of_ours_is_known_by_its_name() {
+    fn identifier_parses_to_its_reason() {
         for reason in NAMED_REASONS {
             assert_eq!(
                 RefusalReason::read(describe_reason(&reason).0),

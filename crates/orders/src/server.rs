@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_known_secret_reaches_a_log() {
+    fn known_secrets_are_hidden_completely() {
         let secrets = ["", "sesame", "sesame-street-17", "street-17"].map(String::from);
         let config = Config {
             secrets: secrets.to_vec(),

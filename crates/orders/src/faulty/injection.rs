@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generator_is_the_published_one() {
+    fn generator_is_splitmix64() {
         // The first three numbers of SplitMix64 from the state 1234567.
         let step = 0x9E37_79B9_7F4A_7C15_u64;
         let drawn = [0, 1, 2].map(|n: u64| mix(1_234_567_u64.wrapping_add(step.wrapping_mul(n))));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_known_by_its_place() {
+    fn operation_number_is_its_index() {
         for (index, operation) in OrderOperation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, index);
         }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_the_same_every_time_and_another_for_each_rule_operation_and_seed() {
+    fn random_faults_depend_on_rule_operation_and_seed_only() {
         let tenth = script(r#"{"percent":10,"fault":{"kind":"hang"}}"#);
         let creates = failing_calls(&tenth, OrderOperation::CreateOrder, 100);
         assert_eq!(creates, [1, 34, 37, 38, 64, 73, 76, 88, 95]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_is_met() {
+    fn percentage_is_met() {
         for (percent, most) in [(0, 0..=0), (10, 900..=1100), (100, 10_000..=10_000)] {
             let script = script(&format!(
                 r#"{{"percent":{percent},"fault":{{"kind":"hang"}}}}"#
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_decides_and_latency_goes_on() {
+    fn first_rule_decides_and_latencies_add_up() {
         let script = script(
             r#"{"every":1,"fault":{"kind":"latency","ms":5}},
                {"operations":["get-orders"],"every":2,"fault":{"kind":"timeout"}},

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_read() {
+    fn every_kind_of_fault_parses() {
         let kinds = [
             (
                 r#"{"kind":"latency","ms":5}"#,
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_script_is_told_where() {
+    fn script_error_names_its_path() {
         let rule =
             |rule: &str| format!(r#"{{"rules":[{{"every":1,"fault":{{"kind":"hang"}}}},{rule}]}}"#);
         let fault = |fault: &str| rule(&format!(r#"{{"every":1,"fault":{fault}}}"#));

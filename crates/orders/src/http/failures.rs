@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_names_and_numbers_with_dots() {
+    fn path_is_names_and_numbers_with_dots() {
         for path in ["order", "order.lineItems.0.sku", "a_b.1"] {
             assert!(is_path(path), "{path}");
         }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn this_servers_own_words_are_nobody_elses() {
+    fn reserved_identifiers_are_not_accepted() {
         assert_eq!(
             parse_reason("ORDER_NOT_FOUND"),
             Some(RefusalReason::OrderNotFound)

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_header() {
+    fn header_values_of_texts() {
         let value_of = |text: &str| value(text).to_str().unwrap().to_owned();
         assert_eq!(value_of("3f1c-9"), "3f1c-9");
         assert_eq!(value_of("two words"), "b64:dHdvIHdvcmRz");
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_text_comes_back(text in any::<String>()) {
+        fn every_text_decodes_to_itself(text in any::<String>()) {
             prop_assert_eq!(decoded(&value(&text)), text);
         }
     }

@@ -142,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_taken_and_what_is_not() {
+    fn valid_json_is_accepted_and_bad_json_is_not() {
         for fine in ["0", " {} ", r#"{"a":[1,-2.5e3,"\ud83d\ude00",null,true]}"#] {
             assert_eq!(text(fine.as_bytes()), Ok(fine));
         }
@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_never_panics_and_takes_only_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn scan_never_panics_and_accepts_only_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             if text(&bytes).is_ok() {
                 prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
             }

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_instants_are_read_and_bounded() {
+    fn retry_after_is_read_and_bounded() {
         let noon = Some("Sun, 06 Nov 1994 12:00:00 GMT");
         assert_eq!(waits("0", None), Some(0));
         assert_eq!(waits("7", noon), Some(7));

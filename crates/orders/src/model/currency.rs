@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_currency_is_known_by_its_code_in_capitals() {
+    fn currency_is_found_by_its_code_in_capitals() {
         let places = |code| Currency::read(code).map(Currency::places);
         assert_eq!(places("USD"), Some(2));
         assert_eq!(places("JPY"), Some(0));

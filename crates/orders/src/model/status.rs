@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_that_an_update_may_take() {
+    fn update_may_take_these_steps_only() {
         let allowed: Vec<_> = OrderStatus::ALL
             .into_iter()
             .flat_map(|from| OrderStatus::ALL.map(|to| (from, to)))
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_states_are_the_same_thing() {
+    fn status_words_parse_back() {
         for status in OrderStatus::ALL {
             assert_eq!(OrderStatus::read(status.word()), Some(status));
             assert_eq!(

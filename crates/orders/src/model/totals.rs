@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_too_many_digits_is_none() {
+    fn sum_of_too_many_digits_is_none() {
         assert_eq!(Totals::of(&[line(1_000_000, 999_999_999_999_999, 0)]), None);
         let many = vec![line(1, 999_999_999_999_999, 0); 2];
         assert_eq!(Totals::of(&many), None);

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_is_said_in_utc_with_six_places() {
+    fn instant_is_formatted_in_utc_with_six_places() {
         let normalized = |text| UtcTime::read(text).map(UtcTime::text);
         let noon = Some(String::from("2025-10-12T12:00:00.000000Z"));
         assert_eq!(normalized("2025-10-12T12:00:00Z"), noon);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_calendar_is_the_last_instant() {
+    fn end_of_the_calendar_is_the_last_instant() {
         let normalized = |text| UtcTime::read(text).map(UtcTime::text);
         let last = Some(String::from("9999-12-30T22:00:00.000000Z"));
         assert_eq!(normalized("9999-12-31T23:59:59Z"), last);

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_numbered_through() {
+    fn arguments_are_numbered_consecutively() {
         assert_eq!(placeholders(3, 2), "$2, $3, $4");
         assert_eq!(
             values_list(2, &["TEXT", "BIGINT"], 1),

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_error_has_its_verdict() {
+    fn database_errors_are_classified_by_code() {
         assert_eq!(sqlite(5), DatabaseErrorKind::TooLong);
         assert_eq!(sqlite(5 | 2 << 8), DatabaseErrorKind::TooLong);
         assert_eq!(sqlite(13), DatabaseErrorKind::Unavailable);

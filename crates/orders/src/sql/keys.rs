@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_that_was_kept_can_be_read_for_good() {
+    fn stored_outcomes_stay_readable() {
         for stored_outcome in [
             r#"{"done":{"id":"ord_1","total":"1.00"}}"#,
             r#"{"failed":{"Wrong":{"field":"order.shippingAddress","rule":"ShippingAddress"}}}"#,

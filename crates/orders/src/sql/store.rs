@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_no_setting_that_nobody_knows() {
+    fn address_with_unknown_setting_is_refused() {
         let known = |url| DatabaseUrl::postgres(url).is_some();
         assert!(known("postgres://u:p@h/db"));
         assert!(known("postgresql://u@h/db?sslmode=require&password=x#y"));

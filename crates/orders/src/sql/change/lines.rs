@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_spread_over_the_lines_of_their_sku_in_order() {
+    fn units_are_allocated_to_the_lines_of_their_sku_in_order() {
         let lines = [line(0, "A", 3, 1), line(1, "B", 5, 0), line(2, "A", 4, 0)];
         let allocate = |requested: &[LineQuantity]| {
             allocate(

@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_place_is_read_as_it_was_written() {
+    fn position_parses_as_it_was_written() {
         assert_eq!(write(7, ["ord_1"]), "7.ord_1");
         assert_eq!(write(-7, ["SKU.1", "loc_1"]), "-7.5.SKU.1loc_1");
         let foreign = [
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_and_texts_are_the_same_thing(at in any::<i64>(), one in "[^\\pC]{1,9}", two in "[^\\pC]{1,9}") {
+        fn positions_parse_as_they_were_written(at in any::<i64>(), one in "[^\\pC]{1,9}", two in "[^\\pC]{1,9}") {
             let position = write(at, [&one]);
             prop_assert_eq!(read::<1>(&position), Some(PagePosition { at, rest: [one.clone()] }));
             let position = write(at, [&one, &two]);
@@ -130,7 +130,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in "[0-9.aé\\-]{0,12}") {
+        fn parsing_never_panics(text in "[0-9.aé\\-]{0,12}") {
             let _ = (read::<1>(&text), read::<2>(&text));
         }
     }

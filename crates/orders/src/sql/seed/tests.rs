@@ -66,7 +66,7 @@ const SAMPLES: SampleCounts = SampleCounts {
 };
 
 #[tokio::test]
-async fn filling_a_store_again_changes_nothing() {
+async fn second_fill_changes_nothing() {
     let databases = Databases::empty().await;
     for database in &databases.databases {
         let first = fill_samples(database, 300).await.unwrap();
@@ -97,7 +97,7 @@ async fn filling_a_store_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_store_has_the_same_samples_however_they_came() {
+async fn samples_are_the_same_in_one_run_and_in_several() {
     let databases = Databases::empty().await;
     let mut all = Vec::new();
     for database in &databases.databases {
@@ -119,7 +119,7 @@ async fn a_store_has_the_same_samples_however_they_came() {
 }
 
 #[tokio::test]
-async fn what_is_there_already_stays() {
+async fn existing_rows_stay_as_they_are() {
     let databases = Databases::empty().await;
     for database in &databases.databases {
         run(database, "INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, created_at, updated_at)
@@ -157,7 +157,7 @@ async fn what_is_there_already_stays() {
 }
 
 #[tokio::test]
-async fn prices_have_the_places_of_the_currency() {
+async fn sample_prices_have_the_places_of_the_currency() {
     let databases = Databases::empty().await;
     for (currency, price) in [("EUR", "19.99"), ("JPY", "19"), ("KWD", "19.990")] {
         for database in &databases.more(currency).await {
@@ -176,7 +176,7 @@ async fn prices_have_the_places_of_the_currency() {
 }
 
 #[tokio::test]
-async fn everything_that_breaks_is_found() {
+async fn every_violation_is_found() {
     let breaks = [
         (
             "UPDATE stock SET on_hand = on_hand + 1 WHERE sku = 'MUG-350-SND' AND location_id = 'loc_lisbon'",

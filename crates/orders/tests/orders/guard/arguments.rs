@@ -337,7 +337,7 @@ fn server(failures: FailureForm) -> GuardedServer {
 }
 
 #[tokio::test]
-async fn every_wrong_argument_has_its_answer_and_reaches_nobody() {
+async fn wrong_arguments_are_answered_without_the_order_system() {
     let (protocol, result) = (server(FailureForm::Jsonrpc), server(FailureForm::Result));
     let error_schema = jsonschema::validator_for(&schemas::error()).unwrap();
     let result_schema = jsonschema::validator_for(&schemas::result()).unwrap();
@@ -412,7 +412,7 @@ async fn several_broken_rules_are_reported_together() {
 }
 
 #[tokio::test]
-async fn what_looks_wrong_and_is_not_reaches_the_order_system() {
+async fn unusual_valid_arguments_reach_the_order_system() {
     let server = ServerBuilder::default().build();
     let line = json!({ "sku": "A", "quantity": 1.0 });
     let fine = [
@@ -457,7 +457,7 @@ async fn what_looks_wrong_and_is_not_reaches_the_order_system() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_refused() {
+async fn unknown_tool_is_refused() {
     let response = ServerBuilder::unreachable()
         .call("get-order", json!({}))
         .await;
@@ -465,7 +465,7 @@ async fn an_unknown_tool_is_refused() {
 }
 
 #[tokio::test]
-async fn a_change_needs_the_credential_for_changes_and_a_query_does_not() {
+async fn change_needs_the_write_credential_and_query_does_not() {
     let server = ServerBuilder::default().build();
     let reader = |tool, arguments| {
         let mut call = call_by(Some("bearer"), tool, arguments);

@@ -28,7 +28,7 @@ async fn reached(failure: Failure) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_counts_and_answers_do_not() {
+async fn failures_open_the_breaker_and_answers_do_not() {
     for trouble in [
         down(),
         Failure::TimedOut(None),
@@ -51,7 +51,7 @@ async fn trouble_counts_and_answers_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hang_counts() {
+async fn hanging_call_counts_as_a_failure() {
     let server = ServerBuilder::default()
         .with_breaker_after(2)
         .with_every_call(vec![AdapterStep::Hang])
@@ -63,7 +63,7 @@ async fn a_hang_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_ends_a_row_of_failures_and_what_says_nothing_does_not() {
+async fn answer_resets_the_failure_count_and_neutral_results_do_not() {
     let broken = Failure::Internal("a table", Box::new(Cause::from("gone")));
     for (between, opens) in [(RefusalReason::OrderNotFound.into(), false), (broken, true)] {
         let server = ServerBuilder::default()
@@ -80,7 +80,7 @@ async fn an_answer_ends_a_row_of_failures_and_what_says_nothing_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_64_calls_exactly_one_probes_and_its_success_closes() {
+async fn one_of_64_calls_probes_and_its_success_closes_the_breaker() {
     let server = ServerBuilder::default()
         .with_breaker_after(1)
         .with_one_attempt()
@@ -104,7 +104,7 @@ async fn of_64_calls_exactly_one_probes_and_its_success_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_fails_opens_for_another_pause() {
+async fn failed_probe_keeps_the_breaker_open() {
     let server = ServerBuilder::default()
         .with_breaker_after(1)
         .with_one_attempt()
@@ -121,7 +121,7 @@ async fn a_probe_that_fails_opens_for_another_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_is_cancelled_makes_room_for_the_next() {
+async fn cancelled_probe_makes_room_for_the_next() {
     let server = ServerBuilder::default()
         .with_breaker_after(1)
         .with_one_attempt()

@@ -37,7 +37,7 @@ async fn left_alone() -> ToolResponse {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_code_is_reached_by_a_cause_of_its_own() {
+async fn every_code_has_its_cause() {
     let inverted = json!({
         "createdAtMin": "2025-10-13T00:00:00Z",
         "createdAtMax": "2025-10-12T00:00:00Z"

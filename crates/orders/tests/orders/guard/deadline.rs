@@ -14,7 +14,7 @@ async fn cut(steps: Steps) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hang_is_cut_and_dropped_with_the_effect_that_the_mark_knows() {
+async fn hanging_call_times_out_with_the_effect_of_its_mark() {
     assert_eq!(cut(vec![AdapterStep::Hang]).await, "3002 retryable none");
     let start = vec![AdapterStep::Begin, AdapterStep::Hang];
     assert_eq!(cut(start).await, "3002 retryable unknown");
@@ -25,7 +25,7 @@ async fn a_hang_is_cut_and_dropped_with_the_effect_that_the_mark_knows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_within_its_time_is_not_cut() {
+async fn call_within_its_deadline_completes() {
     let almost = 10 * SECOND - SECOND / 100;
     let server = ServerBuilder::default()
         .with_every_call(vec![AdapterStep::Take(almost)])
@@ -34,7 +34,7 @@ async fn a_call_within_its_time_is_not_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_owner_says_how_long() {
+async fn deadline_is_configurable() {
     let mut builder = ServerBuilder::default().with_every_call(vec![AdapterStep::Hang]);
     builder.config.guard.deadline = SECOND / 2;
     let (server, start) = (builder.build(), Instant::now());

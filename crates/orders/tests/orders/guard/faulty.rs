@@ -28,7 +28,7 @@ async fn first(builder: ServerBuilder, fault: &str) -> (String, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_kind_of_fault_is_what_it_says() {
+async fn every_kind_of_fault_has_its_answer() {
     for (fault, summary, received) in [
         (r#"{"kind":"latency","ms":500}"#, "ok", 1),
         (r#"{"kind":"latency","ms":10001}"#, "3002 retryable none", 0),
@@ -75,7 +75,7 @@ async fn every_kind_of_fault_is_what_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_of_an_order_system_without_keys_is_an_unknown_outcome() {
+async fn lost_answer_without_keys_is_an_unknown_outcome() {
     for fault in [r#"{"kind":"lost-answer"}"#, r#"{"kind":"lost-hang"}"#] {
         let (summary, received) = first(committing().without_keys(), fault).await;
         assert_eq!(
@@ -86,7 +86,7 @@ async fn a_lost_answer_of_an_order_system_without_keys_is_an_unknown_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_of_what_changed_nothing_has_no_effect() {
+async fn lost_answer_of_a_query_has_no_effect() {
     let server = faulty(
         ServerBuilder::default().with_one_attempt(),
         r#"{"every":1,"fault":{"kind":"lost-answer"}}"#,
@@ -95,7 +95,7 @@ async fn a_lost_answer_of_what_changed_nothing_has_no_effect() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_guard_tries_again_behind_a_lost_answer() {
+async fn lost_answer_is_retried_with_keys() {
     let builder =
         ServerBuilder::default().with_every_call(vec![AdapterStep::Begin, AdapterStep::Done]);
     let server = faulty(builder, r#"{"calls":[1,2],"fault":{"kind":"lost-answer"}}"#);
@@ -104,7 +104,7 @@ async fn the_guard_tries_again_behind_a_lost_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn latency_comes_before_the_fault_behind_it() {
+async fn latency_is_added_to_the_next_fault() {
     let rules = r#"{"every":1,"fault":{"kind":"latency","ms":3000}},{"every":1,"fault":{"kind":"unsupported"}}"#;
     let (server, start) = (faulty(committing(), rules), Instant::now());
     assert_eq!(server.create().await.summary(), "5001 none");
@@ -112,7 +112,7 @@ async fn latency_comes_before_the_fault_behind_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_script_brings_the_same_faults_however_many_calls_run_at_once() {
+async fn script_gives_the_same_faults_to_concurrent_calls() {
     let rules = r#"{"every":1,"fault":{"kind":"latency","ms":10}},{"percent":30,"fault":{"kind":"unsupported"}}"#;
     let lonely = faulty(ServerBuilder::default().with_one_attempt(), rules);
     let mut alone = Vec::new();

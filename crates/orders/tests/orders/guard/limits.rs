@@ -15,7 +15,7 @@ fn limited(by_client: u32, by_tool: u32) -> ServerBuilder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_is_limited_over_all_its_tools_and_others_are_not() {
+async fn client_is_limited_over_all_tools_and_others_are_not() {
     let server = limited(2, 0).build();
     assert_eq!(
         server.call_as("a", "get-orders", json!({})).await.summary(),
@@ -50,7 +50,7 @@ async fn a_client_is_limited_over_all_its_tools_and_others_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_is_limited_for_each_client() {
+async fn tool_is_limited_for_each_client() {
     let server = limited(0, 1).build();
     for client in ["a", "b"] {
         assert_eq!(
@@ -71,7 +71,7 @@ async fn a_tool_is_limited_for_each_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_one_limit_refuses_uses_up_no_other() {
+async fn call_refused_by_one_limit_does_not_use_the_other() {
     let server = limited(2, 2).build();
     let call = |tool| server.call_as("a", tool, json!({}));
     for tool in ["get-returns", "get-returns"] {
@@ -92,7 +92,7 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_is_enough_for_both_limits() {
+async fn wait_is_enough_for_both_limits() {
     let server = limited(2, 1).build();
     let call = |tool| server.call_as("a", tool, json!({}));
     assert_eq!(call("get-orders").await.summary(), "ok");
@@ -110,7 +110,7 @@ async fn the_wait_is_enough_for_both_limits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wrong_arguments_and_missing_permission_are_not_counted() {
+async fn wrong_arguments_are_not_counted_by_the_limits() {
     let server = limited(1, 1).build();
     for _ in 0..3 {
         let wrong = server.call("get-orders", json!({ "pageSize": 0 })).await;
@@ -120,7 +120,7 @@ async fn wrong_arguments_and_missing_permission_are_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_limits_nobody_is_limited() {
+async fn no_limits_allow_any_number_of_calls() {
     let server = ServerBuilder::default()
         .with_every_call(fails(RefusalReason::OrderNotFound))
         .build();

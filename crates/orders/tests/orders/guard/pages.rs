@@ -13,7 +13,7 @@ fn page(next: &str) -> Steps {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_leads_to_the_next_page_of_its_query_and_of_no_other() {
+async fn cursor_is_valid_for_its_own_query_only() {
     let server = ServerBuilder::default()
         .with_script([page("17.ord_1")])
         .build();
@@ -40,7 +40,7 @@ async fn a_cursor_leads_to_the_next_page_of_its_query_and_of_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_that_no_cursor_can_name_is_no_answer() {
+async fn position_too_long_for_a_cursor_is_an_invalid_response() {
     let longest = "x".repeat(POSITION_MAX);
     let too_long = "x".repeat(POSITION_MAX + 1);
     let server = ServerBuilder::default()
@@ -55,7 +55,7 @@ async fn a_place_that_no_cursor_can_name_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_the_wrong_kind_is_no_answer() {
+async fn answer_of_the_wrong_kind_is_an_invalid_response() {
     let server = ServerBuilder::default().with_every_call(page("1")).build();
     let summary = server.create().await.summary();
     assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");
@@ -66,7 +66,7 @@ async fn an_answer_of_the_wrong_kind_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_page_says_so() {
+async fn last_page_has_a_null_cursor() {
     let response = ServerBuilder::default().build().find().await.message();
     let structured = &response["result"]["structuredContent"];
     assert_eq!(

@@ -23,7 +23,7 @@ async fn begins(server: &GuardedServer, start: Instant) -> Vec<u128> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_are_tried_again_and_changes_where_keys_are_kept() {
+async fn queries_are_retried_and_changes_only_with_keys() {
     let with_script = || vec![fails(down()), fails(Failure::TimedOut(None))];
     let server = ServerBuilder::default().with_script(with_script()).build();
     assert_eq!(server.find().await.summary(), "ok");
@@ -49,7 +49,7 @@ async fn reads_are_tried_again_and_changes_where_keys_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_come_again_is_not_tried_again() {
+async fn final_failures_are_not_retried() {
     for failure in [
         RefusalReason::OrderNotFound.into(),
         RefusalReason::InvalidAdapterResponse.into(),
@@ -70,7 +70,7 @@ async fn what_would_come_again_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_is_random_between_nothing_and_a_doubling_bound() {
+async fn retry_wait_is_random_up_to_a_doubling_bound() {
     for (random, expected) in [
         (0, [0, 0, 0]),
         (1 << 63, [0, 50, 150]),
@@ -91,7 +91,7 @@ async fn the_wait_is_random_between_nothing_and_a_doubling_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_bounds_the_retries_of_all_calls() {
+async fn budget_bounds_the_retries_of_all_calls() {
     let mut builder = ServerBuilder::default().with_every_call(fails(down()));
     builder.config.guard.retry_floor = NonZeroU32::new(3).unwrap();
     builder.config.guard.retry_percent = 50;
@@ -107,7 +107,7 @@ async fn a_budget_bounds_the_retries_of_all_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_the_order_system_asks_for_is_kept() {
+async fn requested_wait_is_respected() {
     for failure in [
         Failure::Unavailable(Some(2 * SECOND), None),
         Failure::Limited(2 * SECOND, None),
@@ -124,7 +124,7 @@ async fn a_wait_that_the_order_system_asks_for_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_too_long_is_left_to_the_client() {
+async fn wait_that_is_too_long_is_left_to_the_client() {
     // The first is longer than the deadline, the second than the owner's patience.
     for (wait, patience) in [(11, 30), (3, 2)] {
         let wait = Duration::from_secs(wait);
@@ -143,7 +143,7 @@ async fn a_wait_that_is_too_long_is_left_to_the_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_tried_again_past_the_deadline() {
+async fn nothing_is_retried_past_the_deadline() {
     let late: Steps = vec![
         AdapterStep::Take(10 * SECOND - SECOND / 20),
         AdapterStep::Fail(down()),

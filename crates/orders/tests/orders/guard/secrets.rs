@@ -8,7 +8,7 @@ use candor_orders::{Failure, FinalFailure, RefusalReason};
 const SAID: &str = "password hunter2-of-the-backend is wrong for user root";
 
 #[tokio::test(start_paused = true)]
-async fn the_words_of_an_order_system_stay_here() {
+async fn text_of_the_order_system_is_not_passed_on() {
     let response = || Some(Box::new(Cause::from(SAID)));
     let stands = Box::new(FinalFailure::Refusal(RefusalReason::BackendRefused.into()));
     for failure in [
@@ -35,7 +35,7 @@ async fn the_words_of_an_order_system_stay_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_secret_that_looks_like_an_identifier_is_not_passed_on() {
+async fn secret_that_looks_like_an_identifier_is_not_passed_on() {
     let refused = || fails(RefusalReason::custom("HUNTER_2").unwrap());
     let server = ServerBuilder::default().with_every_call(refused()).build();
     assert_eq!(server.create().await.summary(), "4001 HUNTER_2 none");

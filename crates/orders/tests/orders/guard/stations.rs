@@ -11,7 +11,7 @@ fn down() -> Failure {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_limiter_stands_before_the_breaker() {
+async fn limiter_comes_before_the_breaker() {
     let mut builder = ServerBuilder::default()
         .with_breaker_after(1)
         .with_one_attempt()
@@ -28,7 +28,7 @@ async fn the_limiter_stands_before_the_breaker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_breaker_stands_before_the_deadline() {
+async fn breaker_comes_before_the_deadline() {
     let server = ServerBuilder::default()
         .with_breaker_after(1)
         .with_one_attempt()
@@ -42,7 +42,7 @@ async fn the_breaker_stands_before_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_breaker_counts_calls_and_not_attempts() {
+async fn breaker_counts_calls_and_not_attempts() {
     let server = ServerBuilder::default()
         .with_breaker_after(2)
         .with_every_call(fails(down()))
@@ -56,7 +56,7 @@ async fn the_breaker_counts_calls_and_not_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_stands_around_all_attempts() {
+async fn deadline_includes_all_attempts() {
     let slow = vec![AdapterStep::Take(4 * SECOND), AdapterStep::Fail(down())];
     let server = ServerBuilder::default().with_every_call(slow).build();
     let start = Instant::now();

@@ -8,7 +8,7 @@ use serde_json::Value;
 const MOST: usize = 48 * 1024;
 
 #[test]
-fn the_list_is_small_and_the_same_bytes_every_time() {
+fn tool_list_is_small_and_stable() {
     let server = ServerBuilder::default().build();
     let list = server.dispatcher.list();
     assert!(list.len() < MOST, "{}", list.len());

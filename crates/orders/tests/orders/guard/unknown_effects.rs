@@ -21,7 +21,7 @@ async fn after(first: Steps, second: Steps) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_keys_an_unknown_outcome_is_not_to_be_tried_again() {
+async fn unknown_outcome_without_keys_is_not_retried() {
     for failure in [down(), Failure::TimedOut(None)] {
         let steps = vec![AdapterStep::Begin, AdapterStep::Fail(failure)];
         let server = ServerBuilder::default()
@@ -42,7 +42,7 @@ async fn without_keys_an_unknown_outcome_is_not_to_be_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_keys_what_did_not_begin_or_was_refused_may_be_tried_again() {
+async fn change_without_effect_may_be_retried_without_keys() {
     let busy = Failure::Busy(Box::new(RefusalReason::BackendRefused.into()), None, None);
     for (steps, expected) in [
         (fails(down()), "4002 retryable none 1000ms"),
@@ -77,7 +77,7 @@ async fn without_keys_what_did_not_begin_or_was_refused_may_be_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_keys_trouble_with_an_unknown_outcome_opens_the_breaker_and_a_no_does_not() {
+async fn unknown_outcome_without_keys_opens_the_breaker() {
     let limited = vec![
         AdapterStep::Begin,
         AdapterStep::Fail(Failure::Limited(SECOND, None)),
@@ -96,7 +96,7 @@ async fn without_keys_trouble_with_an_unknown_outcome_opens_the_breaker_and_a_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_no_does_not_say_what_became_of_an_earlier_attempt() {
+async fn later_refusal_leaves_an_earlier_attempt_unknown() {
     let unknown = "4002 retryable unknown 1000ms";
     let limited = Failure::Limited(3 * SECOND, None);
     assert_eq!(
@@ -127,7 +127,7 @@ async fn a_later_no_does_not_say_what_became_of_an_earlier_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_system_that_looked_the_key_up_is_believed() {
+async fn refusal_after_a_lost_answer_is_believed_if_keys_are_kept() {
     let refused = fails(RefusalReason::InsufficientInventory);
     let summary = after(lost(), refused).await;
     assert_eq!(summary, "4001 INSUFFICIENT_INVENTORY none");
@@ -135,7 +135,7 @@ async fn an_order_system_that_looked_the_key_up_is_believed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_useless_answer_to_a_change_leaves_its_effect_unknown() {
+async fn invalid_answer_to_a_change_leaves_its_effect_unknown() {
     let garbage = vec![
         AdapterStep::Begin,
         AdapterStep::Fail(RefusalReason::InvalidAdapterResponse.into()),

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[tokio::test]
-async fn they_are_asked_for_once() {
+async fn capabilities_are_fetched_once() {
     let server =
         ScriptedServer::playing(PlayedResponse::json(200, &json!({ "order": order() }))).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
@@ -24,7 +24,7 @@ async fn they_are_asked_for_once() {
 }
 
 #[tokio::test]
-async fn after_a_failure_they_are_asked_for_again() {
+async fn capabilities_are_fetched_again_after_a_failure() {
     let count = AtomicUsize::new(0);
     let server = ScriptedServer::start(move |request| match request.line.as_str() {
         "GET /v1/capabilities" if count.fetch_add(1, Ordering::SeqCst) == 0 => {
@@ -41,7 +41,7 @@ async fn after_a_failure_they_are_asked_for_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_not_asked_for() {
+async fn missing_operations_are_not_requested() {
     let server = ScriptedServer::start(|_| {
         let offered = ["get-orders", "teleport-order"];
         PlayedResponse::json(
@@ -66,7 +66,7 @@ async fn what_is_not_offered_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_an_invalid_response() {
+async fn unusable_capabilities_are_an_invalid_response() {
     let mut summary = String::new();
     for (name, played) in [
         (

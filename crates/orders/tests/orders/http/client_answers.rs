@@ -52,7 +52,7 @@ async fn create_order(dispatcher: &Arc<Dispatcher<OrdersServer>>) -> String {
 const LONG: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn words_of_the_order_system_reach_no_client() {
+async fn foreign_text_never_reaches_a_client() {
     let error = json!({ "error": {
         "code": format!("no {CANARY}"),
         "message": CANARY,
@@ -80,7 +80,7 @@ async fn words_of_the_order_system_reach_no_client() {
 }
 
 #[tokio::test]
-async fn a_named_no_is_told_with_its_facts() {
+async fn named_refusal_is_passed_on_with_its_facts() {
     let error = json!({ "error": {
         "code": "INSUFFICIENT_INVENTORY",
         "context": { "field": "order.lineItems.0.quantity", "available": 0 }
@@ -90,7 +90,7 @@ async fn a_named_no_is_told_with_its_facts() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_in_time_is_a_timeout_with_an_unknown_effect() {
+async fn response_that_is_late_is_a_timeout_with_unknown_effect() {
     let begun = b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec();
     let mut server = ScriptedServer::playing(PlayedResponse::Hang(begun)).await;
     let create_order = create_order(&dispatcher(&server, Duration::from_millis(200)).await).await;
@@ -132,7 +132,7 @@ impl Write for Log {
 }
 
 #[tokio::test]
-async fn refused_credentials_are_told_loudly_and_without_them() {
+async fn refused_credentials_are_logged_without_the_token() {
     let log = Log::default();
     let _guard = log.listen();
     let server = ScriptedServer::playing(PlayedResponse::text(403, CANARY)).await;
@@ -143,7 +143,7 @@ async fn refused_credentials_are_told_loudly_and_without_them() {
 }
 
 #[tokio::test]
-async fn what_keeps_an_order_system_from_being_met_is_told_in_our_words() {
+async fn missing_capabilities_are_logged_without_foreign_text() {
     let log = Log::default();
     let _guard = log.listen();
     for played in [

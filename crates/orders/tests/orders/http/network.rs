@@ -23,7 +23,7 @@ fn reason(result: Result<Response, Failure>) -> RefusalReason {
 }
 
 #[tokio::test]
-async fn what_breaks_after_it_was_sent_has_an_unknown_effect() {
+async fn request_that_breaks_after_sending_has_unknown_effect() {
     let whole = json!({ "order": order() }).to_string();
     for played in [
         PlayedResponse::Part(Vec::new()),
@@ -48,7 +48,7 @@ async fn what_breaks_after_it_was_sent_has_an_unknown_effect() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_has_changed_nothing() {
+async fn refused_connection_has_no_effect() {
     let server = ScriptedServer::playing(PlayedResponse::Part(Vec::new())).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     drop(server);
@@ -66,7 +66,7 @@ async fn a_refused_connection_has_changed_nothing() {
 }
 
 #[tokio::test]
-async fn an_earlier_attempt_is_not_taken_back_by_one_that_did_not_come_through() {
+async fn unsent_attempt_does_not_undo_an_earlier_one() {
     let played = Mutex::new(vec![
         PlayedResponse::text(429, "{}"),
         PlayedResponse::text(503, "{}"),
@@ -96,7 +96,7 @@ async fn an_earlier_attempt_is_not_taken_back_by_one_that_did_not_come_through()
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_read_to_its_bound() {
+async fn endless_body_is_read_to_its_bound() {
     let chunked = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     let mut server = ScriptedServer::playing(PlayedResponse::Endless(chunked.to_vec())).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
@@ -113,7 +113,7 @@ async fn a_body_without_end_is_read_to_its_bound() {
 }
 
 #[tokio::test]
-async fn a_body_that_announces_two_gigabytes_is_not_read() {
+async fn body_of_two_announced_gigabytes_is_not_read() {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2147483648\r\n\r\n";
     let mut server = ScriptedServer::playing(PlayedResponse::Endless(head.to_vec())).await;
@@ -125,7 +125,7 @@ async fn a_body_that_announces_two_gigabytes_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_failure_without_end_is_read_to_its_bound() {
+async fn endless_failure_is_read_to_its_bound() {
     let head = b"HTTP/1.1 409 No\r\ncontent-type: application/json\r\n\r\n";
     let mut server = ScriptedServer::playing(PlayedResponse::Endless(head.to_vec())).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
@@ -136,7 +136,7 @@ async fn a_failure_without_end_is_read_to_its_bound() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_closes_its_connection() {
+async fn dropped_call_closes_its_connection() {
     for begun in [
         "",
         "HTTP/1.1 200 OK\r\ncontent-ty",
@@ -158,7 +158,7 @@ async fn a_dropped_call_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_is_not_sent() {
+async fn cancelled_call_is_not_sent() {
     let server = ScriptedServer::playing(PlayedResponse::text(500, "{}")).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let request_context = request_context(candor_street::EffectMark::read_only(), Some("k"));
@@ -168,7 +168,7 @@ async fn what_was_stopped_is_not_sent() {
 }
 
 #[tokio::test]
-async fn nobody_speaks_tls_where_it_is_expected() {
+async fn server_without_tls_is_unavailable() {
     let server = ScriptedServer::playing(PlayedResponse::Part(b"hello".to_vec())).await;
     let url = server.url().replace("http://", "https://");
     match HttpAdapter::new(&settings(url)) {

@@ -85,7 +85,7 @@ fn utc(mut value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn answers_are_taken_whole() {
+async fn answers_on_the_page_are_accepted() {
     let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
     let server = ScriptedServer::changing(Arc::clone(&playing)).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
@@ -107,7 +107,7 @@ async fn answers_are_taken_whole() {
 }
 
 #[tokio::test]
-async fn requests_are_what_is_sent_and_the_sample_takes_them() {
+async fn requests_on_the_page_are_sent_and_accepted() {
     let requests = examples("request");
     assert_eq!(requests.len(), 6);
     for (name, _) in &requests {
@@ -141,7 +141,7 @@ async fn capabilities_and_failures_are_read() {
 }
 
 #[tokio::test]
-async fn every_check_stands_on_the_page() {
+async fn every_check_is_documented() {
     let sample = SampleAdapter::start(&[]);
     let report = run_checks(&HttpSettings::new(&sample.url), CheckOptions::default()).await;
     for check in report.checks {

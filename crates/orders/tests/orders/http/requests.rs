@@ -30,7 +30,7 @@ fn shown(request: &Request) -> String {
 }
 
 #[tokio::test]
-async fn a_change_has_its_key_and_its_client() {
+async fn change_is_sent_with_its_key_and_client() {
     let server =
         ScriptedServer::playing(PlayedResponse::json(200, &json!({ "order": order() }))).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
@@ -63,7 +63,7 @@ async fn a_change_has_its_key_and_its_client() {
 }
 
 #[tokio::test]
-async fn a_query_has_neither() {
+async fn query_is_sent_without_key_and_client() {
     let page = json!({ "inventory": [inventory(), inventory()], "nextCursor": "18.y" });
     let server = ScriptedServer::playing(PlayedResponse::json(200, &page)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
@@ -88,7 +88,7 @@ async fn a_query_has_neither() {
 }
 
 #[tokio::test]
-async fn without_a_token_none_is_shown() {
+async fn no_token_is_sent_if_none_is_configured() {
     let server = ScriptedServer::start(|_| PlayedResponse::json(200, &capabilities())).await;
     let mut settings = settings(server.url() + "/shop/");
     settings.bearer = None;

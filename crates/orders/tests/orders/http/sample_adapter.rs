@@ -22,7 +22,7 @@ fn shown(report: &CheckReport) -> String {
 }
 
 #[tokio::test]
-async fn the_sample_passes_every_check() {
+async fn sample_passes_every_check() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"sesame\n").unwrap();
     let sample = SampleAdapter::start(&["--token-file", file.path().to_str().unwrap()]);
@@ -39,7 +39,7 @@ async fn the_sample_passes_every_check() {
 }
 
 #[tokio::test]
-async fn what_a_smaller_system_does_not_offer_is_skipped() {
+async fn checks_of_missing_operations_are_skipped() {
     let without: Vec<_> = [
         "get-orders",
         "get-inventory",
@@ -63,7 +63,7 @@ async fn what_a_smaller_system_does_not_offer_is_skipped() {
 }
 
 #[tokio::test]
-async fn the_adapter_speaks_with_the_sample() {
+async fn adapter_works_with_the_sample_system() {
     let sample = SampleAdapter::start(&[]);
     let adapter = HttpAdapter::connect(&HttpSettings::new(&sample.url))
         .await

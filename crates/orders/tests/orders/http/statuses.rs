@@ -228,7 +228,7 @@ async fn every_answer_of_a_query() {
 }
 
 #[tokio::test]
-async fn too_many_values_are_not_made() {
+async fn answer_with_too_many_values_is_refused() {
     let many = format!(
         "{{\"order\":[{}0]}}",
         "0,".repeat(candor_orders::http::VALUES_MAX)

@@ -99,7 +99,7 @@ fn header(request: &mut Request, name: &str, value: String) {
 }
 
 #[tokio::test]
-async fn nobody_distorting_anything_fails_nothing() {
+async fn undistorted_system_passes_every_check() {
     assert_eq!(failing(RIGHT).await, Vec::<&str>::new());
 }
 
@@ -121,7 +121,7 @@ async fn keys_that_are_not_kept() {
 }
 
 #[tokio::test]
-async fn keys_of_everybody_in_one_place() {
+async fn keys_that_ignore_the_client_fail_their_checks() {
     let wrong = Distortion {
         request: |request, _| header(request, "candor-client", String::from("all")),
         ..RIGHT
@@ -230,7 +230,7 @@ async fn operations_that_are_not_there_as_404() {
 }
 
 #[tokio::test]
-async fn another_protocol() {
+async fn other_protocol_version_fails_its_check() {
     let wrong = Distortion {
         answer: |_, answer| {
             if answer.body.get("protocol").is_some() {

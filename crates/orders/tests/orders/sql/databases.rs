@@ -136,7 +136,7 @@ pub(crate) async fn foreign_tables(fixture: &StoreFixture) {
 
 /// A file of another program does not get tables of ours.
 #[tokio::test]
-async fn a_database_of_something_else_is_left_alone() {
+async fn database_of_another_program_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("photos.db");
     let url = format!("sqlite://{}?mode=rwc", file.display());
@@ -155,7 +155,7 @@ async fn a_database_of_something_else_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_said() {
+async fn unusable_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("text.db");
     std::fs::write(
@@ -192,7 +192,7 @@ async fn what_is_no_database_is_said() {
 }
 
 #[tokio::test]
-async fn names_of_files_may_be_anything() {
+async fn file_names_may_have_any_characters() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a b?c#d%20&mode=ro", "ü \"q\"", "memory:", "%3F"] {
         let file = folder.path().join(name);
@@ -208,7 +208,7 @@ async fn names_of_files_may_be_anything() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_is_said_without_its_password() {
+async fn unreachable_server_is_reported_without_its_password() {
     let Some(database) = TestDatabase::postgres() else {
         return;
     };

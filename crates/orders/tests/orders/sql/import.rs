@@ -51,17 +51,17 @@ async fn on_each(case: impl AsyncFn(&StoreFixture)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_differs_is_changed() {
+async fn import_changes_what_differs() {
     on_each(made_changed_and_left).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_of_any_letters_can_be_paged_through() {
+async fn longest_ids_can_be_paged() {
     on_each(pages_of_long_ids).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_changes_nothing() {
+async fn wrong_import_changes_nothing() {
     on_each(refused_as_a_whole).await;
 }
 

@@ -95,7 +95,7 @@ async fn lose_commit_answers(answers: usize) -> Option<(ToolResponse, ToolRespon
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_was_made_is_found_by_the_next_attempt() {
+async fn commit_without_answer_is_found_by_the_next_attempt() {
     let Some((first, second)) = lose_commit_answers(1).await else {
         return;
     };
@@ -104,7 +104,7 @@ async fn a_commit_that_was_made_is_found_by_the_next_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_was_made_is_found_by_the_same_key() {
+async fn commit_without_answer_is_found_by_the_same_key() {
     let Some((first, second)) = lose_commit_answers(1_000).await else {
         return;
     };
@@ -124,7 +124,7 @@ async fn committing(fixture: &StoreFixture, what: &str) {
 
 /// A commit that was sent but not made.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_broke_is_made_by_the_same_key() {
+async fn broken_commit_is_made_by_the_same_key() {
     let Some(database) = TestDatabase::postgres() else {
         return;
     };
@@ -147,7 +147,7 @@ async fn a_commit_that_broke_is_made_by_the_same_key() {
 
 /// A commit cannot be recalled: it completes after the answer, and is found.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_outlives_its_call_is_found_by_the_same_key() {
+async fn commit_after_the_deadline_is_found_by_the_same_key() {
     let Some(database) = TestDatabase::postgres() else {
         return;
     };

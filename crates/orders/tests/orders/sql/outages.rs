@@ -24,7 +24,7 @@ async fn fixture(deadline: Duration) -> Option<StoreFixture> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stands_still_is_too_slow_and_then_works() {
+async fn hanging_server_times_out_until_it_resumes() {
     let Some(fixture) = fixture(Duration::from_millis(800)).await else {
         return;
     };
@@ -79,18 +79,18 @@ async fn gone_and_back(end: fn(&candor_testkit::postgres::Postgres)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_was_stopped_is_unavailable_and_then_works() {
+async fn stopped_server_is_unavailable_until_it_restarts() {
     gone_and_back(|server| server.stop()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_crashed_is_unavailable_and_then_works() {
+async fn crashed_server_is_unavailable_until_it_restarts() {
     gone_and_back(|server| server.kill()).await;
 }
 
 /// Connections that broke while they were idle do not fail a call.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_between_calls_is_not_noticed() {
+async fn restart_between_calls_fails_no_call() {
     let Some(fixture) = fixture(Duration::from_secs(60)).await else {
         return;
     };

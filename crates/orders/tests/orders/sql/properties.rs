@@ -159,7 +159,7 @@ async fn same(changes: &[Change]) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn changes_come_to_what_the_rules_say() {
+fn changes_have_the_results_of_the_model() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -113,7 +113,7 @@ fn query() -> impl Strategy<Value = EntityQuery> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_are_those_of_the_plain_way() {
+async fn pages_equal_a_simple_filter() {
     let databases = Databases::empty().await;
     for start in 1..=4 {
         for database in databases.more("EUR").await {
@@ -144,7 +144,7 @@ async fn pages_are_those_of_the_plain_way() {
 }
 
 #[tokio::test]
-async fn every_page_of_the_samples_together_is_every_order_once() {
+async fn all_pages_contain_every_order_once() {
     let databases = Databases::filled(250).await;
     for database in &databases.databases {
         let store = open(database).await;
@@ -186,7 +186,7 @@ async fn every_page_of_the_samples_together_is_every_order_once() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_not_ours_is_refused() {
+async fn foreign_position_is_refused() {
     let databases = Databases::empty().await;
     for database in &databases.databases {
         let store = open(database).await;

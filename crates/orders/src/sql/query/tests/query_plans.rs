@@ -64,7 +64,7 @@ fn texts(all: &[&str]) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn a_page_is_found_along_one_index() {
+async fn page_uses_one_index() {
     let middle = Some(UtcTime::of_micros(MIDDLE));
     let none = Filters::default();
     let pages = [
