@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A whole order system behind Candor's adapter protocol, in memory, with nothing but Python itself.
+"""A complete order system behind Candor's adapter protocol, in memory, without dependencies.
 
 Read it from the bottom: `Handler` speaks HTTP, `Shop.change` keeps keys, the methods named after
 operations do the work. Everything is lost when it ends.
@@ -41,7 +41,7 @@ OPEN = ("pending", "confirmed", "processing")
 
 
 class No(Exception):
-    """A failure: its status, its code, and what a client may know of it."""
+    """A failure: its status, its code, and the facts that a client may see."""
 
     def __init__(self, status, code, /, **context):
         super().__init__(code)
@@ -53,7 +53,7 @@ class No(Exception):
 
 
 def now():
-    # Always the same number of digits, so that texts sort like instants.
+    # A fixed number of digits, so that texts sort like instants.
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -79,7 +79,7 @@ def can_return(line):
 
 
 class Shop:
-    """The order system: a catalogue, stock, and what happens to orders."""
+    """The order system: its catalogue, stock and orders."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -115,22 +115,22 @@ class Shop:
     def on_hand(self, sku):
         return sum(self.stock[sku, location]["onHand"] for location in self.locations)
 
-    # Keys: the first final outcome of a key stands, and a payload has its own.
+    # Keys: the first final outcome of a key is kept, together with its payload.
 
     def change(self, operation, asked, client, key):
-        """One change under the lock: a second request with the same key waits, then finds the first."""
+        """Makes one change under the lock. A second request with the same key waits, then gets the first outcome."""
         payload = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
         with self.lock:
             kept = self.keys.get((client, operation, key))
             if kept and kept[0] != payload:
                 return 409, No(409, "IDEMPOTENCY_KEY_REUSED").body()
             if not kept:
-                # Every refusal here is final. An adapter that can be busy does not keep those answers.
+                # Every refusal here is final. An adapter that can be busy must not store a busy answer.
                 try:
                     kept = payload, 200, {MEMBERS[operation]: self.work(operation)(asked)}
                 except No as no:
                     kept = payload, no.status, no.body()
-                # As it was said: the order may look different when the key comes again.
+                # Stored as it was sent: the order may be different when the key is sent again.
                 kept = kept[0], kept[1], json.loads(json.dumps(kept[2]))
                 self.keys[client, operation, key] = kept
             return kept[1:]
@@ -138,7 +138,7 @@ class Shop:
     def work(self, operation):
         return getattr(self, operation.replace("-", "_"))
 
-    # Changes: everything is checked before anything is touched.
+    # Changes: everything is checked before anything is changed.
 
     def create_sales_order(self, asked):
         new = asked["order"]
@@ -186,7 +186,7 @@ class Shop:
         return self.orders[order["id"]]
 
     def customer(self, asked):
-        """A known customer by id or email; an email that nobody has makes a new one."""
+        """Returns a known customer by id or email. An unknown email creates a new one."""
         if "id" in asked:
             if asked["id"] not in self.customers:
                 raise No(404, "CUSTOMER_NOT_FOUND", field="order.customer.id")
@@ -218,7 +218,7 @@ class Shop:
         return order
 
     def shares(self, order, wanted, free, code):
-        """How many units of each line are meant: `free` says how many there are at most."""
+        """Returns the units of each line; `free` returns the most that a line allows."""
         if wanted is None:
             return [free(line) for line in order["lineItems"]]
         shares = [0] * len(order["lineItems"])
@@ -296,10 +296,10 @@ class Shop:
         self.returns[made["id"]] = stamped({**made, "lineItems": asked["lineItems"]})
         return self.returns[made["id"]]
 
-    # Queries: filter, sort by time and id, cut a page behind the cursor.
+    # Queries: filter, sort by time and id, return the page after the cursor.
 
     def entities(self, operation):
-        """The entities of a query, and what each filter looks at."""
+        """Returns the entities of a query, and the value that each filter compares."""
         by_id = {"ids": lambda one: [one["id"]]}
         by_order = {**by_id, "orderIds": lambda one: [one["orderId"]]}
         by_email = {**by_id, "emails": lambda one: [one.get("email", "").lower()]}
@@ -345,7 +345,7 @@ class Shop:
             page = wanted[: asked["pageSize"]]
             more = len(wanted) > len(page)
             cursor = base64.urlsafe_b64encode(json.dumps(place(page[-1])).encode()).decode() if more else None
-            # A copy: other requests go on changing orders while this one is written.
+            # A copy: other requests may change orders while this answer is written.
             return json.loads(json.dumps({MEMBERS[operation]: page, "nextCursor": cursor}))
 
     def fits(self, one, asked, filters):
@@ -358,7 +358,7 @@ class Shop:
                 fits = one[name[:-3]] >= value
             elif name in ("createdAtMax", "updatedAtMax"):
                 fits = one[name[:-3]] <= value
-            else:  # Better no answer than one that ignores what was asked.
+            else:  # A refusal is better than an answer that ignores a filter.
                 raise No(422, "UNSUPPORTED_FILTER", field=name)
             if not fits:
                 return False
@@ -376,7 +376,7 @@ class Handler(BaseHTTPRequestHandler):
     """The protocol: one operation is one POST, and every answer is JSON."""
 
     protocol_version = "HTTP/1.1"
-    # One packet for head and body: two would wait for each other.
+    # One packet for head and body: two would delay each other.
     wbufsize, disable_nagle_algorithm = -1, True
     shop, token, offered, quiet = None, None, [], True
 
@@ -402,7 +402,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(*self.done(operation, self.read(body)))
         except No as no:
             self.answer(no.status, no.body())
-        except Exception:  # Not 4xx: that would say for sure that nothing was done.
+        except Exception:  # Not 4xx: that would promise that nothing was done.
             traceback.print_exc()
             self.answer(500, No(500, "INTERNAL").body())
 
