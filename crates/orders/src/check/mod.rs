@@ -13,13 +13,13 @@ pub use probe::REQUEST_TIME;
 use crate::http::{AdapterSetupError, HttpSettings};
 use candor_street::Random;
 use futures_util::future::BoxFuture;
-use probe::{NotPassed, Probe, StepResult};
+use probe::{AdapterProbe, NotPassed, StepResult};
 use serde::Serialize;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CheckOutcome {
+pub enum AdapterCheckOutcome {
     Ok,
     Failed,
     /// The order system does not offer what the check needs.
@@ -31,7 +31,7 @@ pub enum CheckOutcome {
 pub struct CheckResult {
     /// Stable: never renamed.
     pub name: &'static str,
-    pub outcome: CheckOutcome,
+    pub outcome: AdapterCheckOutcome,
     pub expected: &'static str,
     /// The observation, or the reason why the check was skipped.
     pub seen: String,
@@ -46,14 +46,14 @@ pub struct CheckReport {
 
 impl CheckReport {
     /// Counts the checks with this outcome.
-    pub fn count(&self, outcome: CheckOutcome) -> usize {
+    pub fn count(&self, outcome: AdapterCheckOutcome) -> usize {
         let those = self.checks.iter().filter(|check| check.outcome == outcome);
         those.count()
     }
 
     /// Returns true if no check failed.
     pub fn passed(&self) -> bool {
-        self.count(CheckOutcome::Failed) == 0
+        self.count(AdapterCheckOutcome::Failed) == 0
     }
 }
 
@@ -69,9 +69,9 @@ pub struct CheckOptions {
 
 /// The state that the checks share.
 struct CheckRun {
-    probe: Probe,
+    probe: AdapterProbe,
     /// The same order system without a token, if a token is configured.
-    stranger: Option<Probe>,
+    stranger: Option<AdapterProbe>,
     options: CheckOptions,
 }
 
@@ -94,11 +94,11 @@ pub async fn check_adapter(
 ) -> Result<CheckReport, AdapterSetupError> {
     let mut unknown = settings.clone();
     let stranger = match unknown.bearer.take() {
-        Some(_) => Some(Probe::new(&unknown, Random::clone(&random))?),
+        Some(_) => Some(AdapterProbe::new(&unknown, Random::clone(&random))?),
         None => None,
     };
     let mut run = CheckRun {
-        probe: Probe::new(settings, random)?,
+        probe: AdapterProbe::new(settings, random)?,
         stranger,
         options,
     };
@@ -110,9 +110,9 @@ pub async fn check_adapter(
         .chain(keys::CHECKS)
     {
         let (outcome, seen) = match (check.work)(&mut run).await {
-            Ok(seen) => (CheckOutcome::Ok, seen),
-            Err(NotPassed::Failed(seen)) => (CheckOutcome::Failed, seen),
-            Err(NotPassed::Skipped(reason)) => (CheckOutcome::Skipped, reason),
+            Ok(seen) => (AdapterCheckOutcome::Ok, seen),
+            Err(NotPassed::Failed(seen)) => (AdapterCheckOutcome::Failed, seen),
+            Err(NotPassed::Skipped(reason)) => (AdapterCheckOutcome::Skipped, reason),
         };
         let result = CheckResult {
             name: check.name,

@@ -44,7 +44,7 @@ pub(super) fn skipped<T>(reason: impl Into<String>) -> StepResult<T> {
 }
 
 /// An order system under test.
-pub(super) struct Probe {
+pub(super) struct AdapterProbe {
     client: AdapterClient,
     schemas: EntitySchemas,
     random: Random,
@@ -61,10 +61,13 @@ pub(super) struct ProbeResponse {
     pub(super) response: AdapterResponse,
 }
 
-impl Probe {
-    pub(super) fn new(settings: &HttpSettings, random: Random) -> Result<Probe, AdapterSetupError> {
+impl AdapterProbe {
+    pub(super) fn new(
+        settings: &HttpSettings,
+        random: Random,
+    ) -> Result<AdapterProbe, AdapterSetupError> {
         let run = format!("candor-check-{:016x}", random());
-        Ok(Probe {
+        Ok(AdapterProbe {
             client: AdapterClient::new(settings)?,
             schemas: EntitySchemas::new()?,
             random,

@@ -17,7 +17,7 @@ pub use entities::{
 };
 pub use field_schemas::{NOTES_MAX, TEXT_MAX};
 pub(crate) use money::AmountText;
-pub use money::{Amount, MONEY_DIGITS, Money, MoneyError};
+pub use money::{DecimalAmount, MONEY_DIGITS, Money, MoneyError};
 pub use query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
 pub use requests::{
     CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLineItem, NewOrder,

@@ -14,7 +14,7 @@ const MAX: i128 = 10_i128.pow(MONEY_DIGITS) - 1;
 ///
 /// The text is parsed once, when a request is deserialized. [`Amount::to_money`] only computes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Amount {
+pub struct DecimalAmount {
     text: String,
     /// The digits without the point. Saturates: [`Amount::to_money`] rejects such a number anyway.
     digits: i128,
@@ -96,12 +96,12 @@ fn check_lengths(whole: usize, places: usize, currency: Currency) -> Result<(), 
     Ok(())
 }
 
-impl Amount {
+impl DecimalAmount {
     /// Parses `12`, `12.3` or `12.30`.
-    pub fn parse(text: &str) -> Result<Amount, MoneyError> {
+    pub fn parse(text: &str) -> Result<DecimalAmount, MoneyError> {
         let AmountText { whole, part } = AmountText::split(text)?;
         let digits = whole.bytes().chain(part.bytes());
-        Ok(Amount {
+        Ok(DecimalAmount {
             digits: digits.fold(0, |sum: i128, digit| {
                 sum.saturating_mul(10)
                     .saturating_add(i128::from(digit - b'0'))
@@ -120,16 +120,16 @@ impl Amount {
     }
 }
 
-impl Serialize for Amount {
+impl Serialize for DecimalAmount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
-impl<'de> Deserialize<'de> for Amount {
+impl<'de> Deserialize<'de> for DecimalAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Amount::parse(&text).map_err(serde::de::Error::custom)
+        DecimalAmount::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 
@@ -147,7 +147,7 @@ impl Money {
 
     /// Parses `12`, `12.3` or `12.30` for a currency with two decimal places.
     pub fn parse(text: &str, currency: Currency) -> Result<Money, MoneyError> {
-        Amount::parse(text)?.to_money(currency)
+        DecimalAmount::parse(text)?.to_money(currency)
     }
 
     /// Formats the amount with all decimal places of the currency.
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn amount_serializes_as_it_was_written() {
         for text in ["012.30", "0", "12.3", "999999999999999.9999"] {
-            let amount: Amount = serde_json::from_value(text.into()).unwrap();
+            let amount: DecimalAmount = serde_json::from_value(text.into()).unwrap();
             assert_eq!(serde_json::to_value(amount).unwrap(), text);
         }
-        assert!(serde_json::from_str::<Amount>("\"1e3\"").is_err());
+        assert!(serde_json::from_str::<DecimalAmount>("\"1e3\"").is_err());
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The requests of calls. A key's request is compared in this form with an earlier one.
 
-use super::{Amount, CustomField, OrderCustomer, OrderStatus, PostalAddress};
+use super::{CustomField, DecimalAmount, OrderCustomer, OrderStatus, PostalAddress};
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
@@ -42,13 +42,13 @@ pub struct NewOrder {
     pub notes: Option<String>,
     /// Checked against the lines if present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sub_total: Option<Amount>,
+    pub sub_total: Option<DecimalAmount>,
     /// Checked against the lines if present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discount_total: Option<Amount>,
+    pub discount_total: Option<DecimalAmount>,
     /// Checked against the lines if present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<Amount>,
+    pub total: Option<DecimalAmount>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,10 +58,10 @@ pub struct NewLineItem {
     pub quantity: Quantity,
     /// The catalogue's price if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_price: Option<Amount>,
+    pub unit_price: Option<DecimalAmount>,
     /// Zero if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_discount: Option<Amount>,
+    pub unit_discount: Option<DecimalAmount>,
     /// The catalogue's name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

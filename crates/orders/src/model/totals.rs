@@ -1,6 +1,6 @@
 //! The amounts of lines and the sums of an order.
 
-use super::{Amount, Currency, Money, MoneyError};
+use super::{Currency, DecimalAmount, Money, MoneyError};
 use crate::failure::{OrderRule, RuleViolation};
 
 /// The amounts of one line, in the smallest unit.
@@ -43,7 +43,7 @@ impl Totals {
     pub fn check(
         self,
         currency: Currency,
-        given: [(&str, Option<&Amount>); 3],
+        given: [(&str, Option<&DecimalAmount>); 3],
     ) -> Result<(), RuleViolation> {
         let sums = [self.sub_total, self.discount_total, self.total];
         for ((field, given), sum) in given.into_iter().zip(sums) {
@@ -61,7 +61,7 @@ impl Totals {
 /// Converts the amount of a field to money of a currency.
 pub(crate) fn to_money(
     field: &str,
-    amount: Option<&Amount>,
+    amount: Option<&DecimalAmount>,
     currency: Currency,
 ) -> Result<Option<Money>, RuleViolation> {
     let money = amount.map(|amount| amount.to_money(currency)).transpose();

@@ -4,7 +4,9 @@ use super::backend::{token, unusable};
 use crate::cli::{CommandError, print};
 use crate::host::{note, run};
 use anstyle::{AnsiColor, Style};
-use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult, check_adapter};
+use candor_orders::check::{
+    AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult, check_adapter,
+};
 use candor_orders::http::HttpSettings;
 use clap::Args;
 use std::path::PathBuf;
@@ -67,7 +69,7 @@ impl CheckAdapterArgs {
         } else {
             print(totals(&report).as_bytes())?;
         }
-        match report.count(CheckOutcome::Failed) {
+        match report.count(AdapterCheckOutcome::Failed) {
             0 => Ok(()),
             failed => {
                 let all = report.checks.len();
@@ -81,13 +83,13 @@ impl CheckAdapterArgs {
 /// One check as a person reads it.
 fn line(result: &CheckResult) -> String {
     let (word, style) = match result.outcome {
-        CheckOutcome::Ok => ("ok", AnsiColor::Green.on_default()),
-        CheckOutcome::Failed => ("failed", AnsiColor::Red.on_default().bold()),
-        CheckOutcome::Skipped => ("skipped", Style::new().dimmed()),
+        AdapterCheckOutcome::Ok => ("ok", AnsiColor::Green.on_default()),
+        AdapterCheckOutcome::Failed => ("failed", AnsiColor::Red.on_default().bold()),
+        AdapterCheckOutcome::Skipped => ("skipped", Style::new().dimmed()),
     };
     let (name, seen) = (result.name, &result.seen);
     let mut line = format!("{style}{word:<8}{style:#}{name:<24}{seen}\n");
-    if result.outcome == CheckOutcome::Failed {
+    if result.outcome == AdapterCheckOutcome::Failed {
         line += &format!("{:32}expected: {}\n", "", result.expected);
     }
     line
@@ -97,8 +99,8 @@ fn totals(report: &CheckReport) -> String {
     let count = |outcome| report.count(outcome);
     format!(
         "{} ok, {} failed, {} skipped\n",
-        count(CheckOutcome::Ok),
-        count(CheckOutcome::Failed),
-        count(CheckOutcome::Skipped)
+        count(AdapterCheckOutcome::Ok),
+        count(AdapterCheckOutcome::Failed),
+        count(AdapterCheckOutcome::Skipped)
     )
 }

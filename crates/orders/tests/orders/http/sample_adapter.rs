@@ -4,7 +4,7 @@ use crate::fixture::http_adapter::send_request;
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
 use candor_http_client::BearerToken;
 use candor_orders::Adapter as _;
-use candor_orders::check::{CheckOptions, CheckOutcome, CheckReport, CheckResult};
+use candor_orders::check::{AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult};
 use candor_orders::http::{HttpAdapter, HttpSettings};
 use std::io::Write as _;
 
@@ -30,7 +30,7 @@ async fn sample_passes_every_check() {
     settings.bearer = BearerToken::new("sesame");
     let report = run_checks(&settings, CheckOptions::default()).await;
     assert_eq!(
-        report.count(CheckOutcome::Ok),
+        report.count(AdapterCheckOutcome::Ok),
         report.checks.len(),
         "{}",
         shown(&report)

@@ -2,7 +2,7 @@
 
 use crate::fixture::http_server::{Request, message, read};
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
-use candor_orders::check::{CheckOptions, CheckOutcome};
+use candor_orders::check::{AdapterCheckOutcome, CheckOptions};
 use candor_orders::http::HttpSettings;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn failing(wrong: Distortion) -> Vec<&'static str> {
     let failed = report
         .checks
         .iter()
-        .filter(|check| check.outcome == CheckOutcome::Failed);
+        .filter(|check| check.outcome == AdapterCheckOutcome::Failed);
     failed.map(|check| check.name).collect()
 }
 
