@@ -49,7 +49,11 @@ pub(crate) fn of_call(
     set("phase_id", json!(notes.phase_id));
     if let Some(call) = entry.call {
         set("request_id", json!(cut(&call.id)));
-        set("args_hash", json!(args_hash(call)));
+        let args_hash = notes.args_hash.clone();
+        set(
+            "args_hash",
+            json!(args_hash.unwrap_or_else(|| self::args_hash(call))),
+        );
         set("actor", who(actor, Some(call)));
     }
     match &entry.outcome {
@@ -68,8 +72,7 @@ pub(crate) fn of_call(
             set("plan_hash", json!(facts.plan_hash));
             set("phase_id", json!(facts.phase_id));
             set("cause", plain(json!(fault.cause())));
-            let text = Workspace::envelope(fault, entry.tool, entry.at);
-            let mut envelope: Value = serde_json::from_str(&text).unwrap_or_default();
+            let mut envelope = Workspace::envelope_value(fault, entry.tool, entry.at);
             if let Some(members) = envelope.as_object_mut() {
                 members.shift_remove("stack_trace");
             }

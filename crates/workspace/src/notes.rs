@@ -54,6 +54,17 @@ pub(crate) struct Notes {
     pub(crate) approval: Option<ApprovedBy>,
     pub(crate) crime: Penalty,
     pub(crate) unrecorded: Unrecorded,
+    /// The hash of the arguments, if a tool has computed it.
+    pub(crate) args_hash: Option<String>,
+    /// The plan and the phase in the arguments, once these were parsed.
+    pub(crate) claim: Option<PlanClaim>,
+}
+
+/// The plan and the phase that the arguments of a call name, if they are well-formed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlanClaim {
+    pub(crate) plan_hash: Option<String>,
+    pub(crate) phase_id: Option<String>,
 }
 
 /// The notes of one call.

@@ -5,7 +5,7 @@ use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
-use crate::notes::{CallContext, CallNotes, Notes, Penalty, Unrecorded};
+use crate::notes::{CallContext, CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
@@ -169,18 +169,23 @@ impl fmt::Debug for WorkspaceServer {
 }
 
 /// Returns the plan and the phase in the arguments, if they are well-formed.
-fn claimed(call: &Call) -> (Option<String>, Option<String>) {
-    let arguments = call.arguments.as_deref().unwrap_or("{}");
-    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+fn plan_claim(arguments: &Value) -> PlanClaim {
     let text = |name: &str| {
         arguments
             .get(name)
             .and_then(Value::as_str)
             .map(String::from)
     };
-    let hash = text("plan_hash").filter(|hash| crate::plan::PlanRef::read(hash).is_some());
-    let phase = text("phase_id").filter(|id| crate::plan::PhaseId::try_from(id.clone()).is_ok());
-    (hash, phase)
+    PlanClaim {
+        plan_hash: text("plan_hash").filter(|hash| crate::plan::PlanRef::read(hash).is_some()),
+        phase_id: text("phase_id").filter(|id| crate::plan::PhaseId::try_from(id.clone()).is_ok()),
+    }
+}
+
+/// Parses the arguments of a call that was refused before its arguments were checked.
+fn unchecked_claim(call: &Call) -> PlanClaim {
+    let arguments = call.arguments.as_deref().unwrap_or("{}");
+    plan_claim(&serde_json::from_str(arguments).unwrap_or_default())
 }
 
 impl Server for WorkspaceServer {
@@ -202,6 +207,8 @@ impl Server for WorkspaceServer {
         _tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Workspace>> {
+        let claim = plan_claim(arguments);
+        cx.notes.update(|notes| notes.claim = Some(claim));
         self.claim(arguments)
             .map_err(|failure| self.raise(&cx.notes, &failure))?;
         Ok(Permit::default())
@@ -212,21 +219,22 @@ impl Server for WorkspaceServer {
             plan_hash,
             phase_id,
             unrecorded,
+            claim,
             ..
         } = cx.notes.read();
         let fault = match unrecorded {
             Unrecorded::Busy if faults::is_unrecorded(&fault) => faults::log_was_busy(&fault),
             _ => fault,
         };
-        let (claimed_hash, claimed_phase) = claimed(&cx.call);
+        let claim = claim.unwrap_or_else(|| unchecked_claim(&cx.call));
         let session = self.session();
         let stack = self.config.debug_stack.then(Backtrace::force_capture);
         let known = WorkspaceFacts {
             role: Some(self.config.role.wire_name().to_owned()),
             session_id: session.as_ref().map(|session| session.id.clone()),
             workspace_root: session.map(|session| session.root.path().display().to_string()),
-            phase_id: phase_id.or(claimed_phase),
-            plan_hash: plan_hash.or(claimed_hash),
+            phase_id: phase_id.or(claim.phase_id),
+            plan_hash: plan_hash.or(claim.plan_hash),
             stack_trace: stack.map(|stack| stack.to_string()),
             ..WorkspaceFacts::default()
         };

@@ -77,8 +77,23 @@ struct Envelope<'a> {
 impl Workspace {
     /// Returns the envelope: compact JSON, keys in the specification's order.
     pub fn envelope(fault: &Fault<Workspace>, tool: Option<&str>, at: Timestamp) -> String {
+        to_json(&Envelope::new(fault, tool, at))
+    }
+
+    /// Returns the envelope as a JSON object.
+    pub(crate) fn envelope_value(
+        fault: &Fault<Workspace>,
+        tool: Option<&str>,
+        at: Timestamp,
+    ) -> serde_json::Value {
+        json!(Envelope::new(fault, tool, at))
+    }
+}
+
+impl<'a> Envelope<'a> {
+    fn new(fault: &'a Fault<Workspace>, tool: Option<&'a str>, at: Timestamp) -> Envelope<'a> {
         let facts = fault.facts();
-        to_json(&Envelope {
+        Envelope {
             error_code: fault.row().code.text(),
             human_message: fault.message(),
             role: facts.role.as_deref(),
@@ -91,7 +106,7 @@ impl Workspace {
             cause: fault.cause(),
             timestamp: iso_millis(at),
             stack_trace: facts.stack_trace.as_deref(),
-        })
+        }
     }
 }
 

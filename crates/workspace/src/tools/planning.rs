@@ -126,23 +126,20 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
         },
         None => ChangeKind::Create { bytes },
     };
+    let change = FileChange::new(path.clone(), what);
     let subject = Subject {
         path: path.clone(),
-        before: what.before().map(String::from),
-        after: what.bytes().map(hash_of),
-        bytes: what.bytes().map(|bytes| bytes.len() as u64),
+        before: change.what.before().map(String::from),
+        after: change.after.clone(),
+        bytes: change.what.bytes().map(|bytes| bytes.len() as u64),
     };
     cx.notes.update(|notes| notes.subjects = vec![subject]);
-    let saved = if what.before().is_some() {
+    let saved = if change.what.before().is_some() {
         "repaired"
     } else {
         "new"
     };
     cx.mark.begins().map_err(said)?;
-    let change = FileChange {
-        path: path.clone(),
-        what,
-    };
     let applied = apply(work, turn, &[change])?;
     cx.mark.done();
     let reply = reply(&answer(saved))?;

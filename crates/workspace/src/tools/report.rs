@@ -8,7 +8,7 @@ use crate::notes::{CallContext, Subject};
 use crate::plan::durable;
 use crate::server::WorkspaceServer;
 use crate::tools::writing::PendingChanges;
-use crate::write::{ChangeKind, FileChange, hash_of};
+use crate::write::{ChangeKind, FileChange};
 use candor_disk::{Disk, Open};
 use candor_fault::iso_millis;
 use candor_street::{Reply, Tool, reply};
@@ -88,19 +88,17 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
         report.body.trim_end()
     );
     let bytes = text.into_bytes();
+    let length = bytes.len() as u64;
+    let change = FileChange::new(path.clone(), ChangeKind::Create { bytes });
     let subject = Subject {
         path: path.clone(),
         before: None,
-        after: Some(hash_of(&bytes)),
-        bytes: Some(bytes.len() as u64),
+        after: change.after.clone(),
+        bytes: Some(length),
     };
     cx.notes
         .update(|notes| notes.subjects = vec![subject.clone()]);
     cx.mark.begins().map_err(said)?;
-    let change = FileChange {
-        path: path.clone(),
-        what: ChangeKind::Create { bytes },
-    };
     let applied = super::writing::apply(work, turn, &[change])?;
     let unlocks = lock.is_some_and(|lock| !lock.person);
     cx.mark.done();

@@ -290,7 +290,7 @@ fn done(change: &FileChange) -> ChangeResult {
         path: change.path.clone(),
         operation,
         before: change.what.before().map(String::from),
-        after: after.map(|bytes| hash_of(bytes)),
+        after: change.after.clone(),
         bytes: after.map(|bytes| bytes.len() as u64),
     }
 }
@@ -379,10 +379,7 @@ fn change(
     let path = real.path.clone();
     if wanted.delete {
         let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
-        return Ok(FileChange {
-            path,
-            what: ChangeKind::Delete { before },
-        });
+        return Ok(FileChange::new(path, ChangeKind::Delete { before }));
     }
     let bytes = new_bytes(wanted, real, old.as_ref(), deny)?;
     let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
@@ -404,7 +401,7 @@ fn change(
             mode,
         },
     };
-    Ok(FileChange { path, what })
+    Ok(FileChange::new(path, what))
 }
 
 /// A file before it is changed.
@@ -488,11 +485,14 @@ pub(super) fn apply(
         cx,
     } = work;
     let call = &cx.call;
+    let args_hash = line::args_hash(call);
+    cx.notes
+        .update(|notes| notes.args_hash = Some(args_hash.clone()));
     let about = ChangeOrigin {
         session_id: session.id.clone(),
         request_id: line::cut(&call.id),
         tool_name: call.name.clone(),
-        args_hash: line::args_hash(call),
+        args_hash,
         after_seq: session.last_seq(),
     };
     let id = (server.config.ids)();

@@ -28,6 +28,15 @@ pub(crate) struct FileChange {
     /// The path relative to the root, without links.
     pub(crate) path: String,
     pub(crate) what: ChangeKind,
+    /// The hash of the new bytes.
+    pub(crate) after: Option<String>,
+}
+
+impl FileChange {
+    pub(crate) fn new(path: String, what: ChangeKind) -> FileChange {
+        let after = what.bytes().map(hash_of);
+        FileChange { path, what, after }
+    }
 }
 
 /// The kind of a change. Hashes are SHA-256 in hex.

@@ -89,30 +89,32 @@ fn prepared() -> SimDisk {
 }
 
 fn modify(path: &str, before: &str, bytes: &str) -> FileChange {
-    FileChange {
-        path: path.to_owned(),
-        what: ChangeKind::Modify {
+    FileChange::new(
+        path.to_owned(),
+        ChangeKind::Modify {
             before: hash_of(before.as_bytes()),
             bytes: bytes.as_bytes().to_vec(),
             mode: 0o644,
         },
-    }
+    )
 }
 
 /// Three calls: change a file, change three at once, and change the first one again.
 fn calls() -> Vec<Vec<FileChange>> {
-    let create = |path: &str, text: &str| FileChange {
-        path: path.to_owned(),
-        what: ChangeKind::Create {
-            bytes: text.as_bytes().to_vec(),
-        },
+    let create = |path: &str, text: &str| {
+        FileChange::new(
+            path.to_owned(),
+            ChangeKind::Create {
+                bytes: text.as_bytes().to_vec(),
+            },
+        )
     };
-    let delete = FileChange {
-        path: String::from("d/b"),
-        what: ChangeKind::Delete {
+    let delete = FileChange::new(
+        String::from("d/b"),
+        ChangeKind::Delete {
             before: hash_of(b"old b"),
         },
-    };
+    );
     vec![
         vec![modify("a", "old a", "a 1")],
         vec![modify("a", "a 1", "a 2"), create("d/c", "new c"), delete],

@@ -4,7 +4,6 @@
 
 use super::FileChange;
 use super::apply::{self, dir_of};
-use super::file_state::hash_of;
 use super::journal::{self, ChangeOrigin, EntryState, JournalEntry, JournalStep};
 use super::settle::{self, SettleError, Settlement};
 use candor_disk::{Disk, DiskFile, Open};
@@ -197,7 +196,7 @@ impl<D: Disk> WriteTurn<D> {
                 path: change.path.clone(),
                 aside: aside(&change.path, id, place),
                 before: change.what.before().map(String::from),
-                after: change.what.bytes().map(hash_of),
+                after: change.after.clone(),
             });
         JournalEntry {
             number: self.newest + 1,
