@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::process::Command;
 
-/// Where and when the figures were measured.
+/// The machine, the build and the time of the figures.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,

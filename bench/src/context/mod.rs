@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 const NO_CORPUS: &str = "no --corpus";
 
-/// What every measurement of caches needs.
+/// The inputs of every measurement of caches.
 struct ContextBench<'a> {
     context: ContextProgram,
     /// This program, which contains the bare ones.

@@ -1,6 +1,6 @@
 //! Reading, creating and refusing one order, on the order tools and on the bare handler.
 
-use super::fill::Amount;
+use super::fill::RowCounts;
 use super::store::Engine;
 use super::{CandorBuild, OrdersBench, compare_statements, contender, note_memory, serving};
 use crate::bars::{BARE, CANDOR};
@@ -10,7 +10,7 @@ use crate::rounds::{Series, alternate};
 use std::io;
 
 /// The rows that the requests choose from.
-pub(super) const AMOUNT: Amount = Amount {
+pub(super) const AMOUNT: RowCounts = RowCounts {
     orders: 10_000,
     customers: 10_000,
 };
@@ -53,11 +53,11 @@ pub(super) fn measure(
     let stores = &bench.stores;
     let mut store = |name: &str| stores.fresh(engine, name, AMOUNT, bench.progress);
     let bare = store(BARE)?;
-    let places: io::Result<Vec<_>> = sides.iter().map(|side| store(side.name)).collect();
-    let places = places?;
+    let addresses: io::Result<Vec<_>> = sides.iter().map(|side| store(side.name)).collect();
+    let addresses = addresses?;
     let mut contenders = vec![contender(BARE, bench.bare(&bare)?)];
-    for (side, place) in sides.iter().zip(places) {
-        contenders.push(contender(side.name, serving(*side, &place)?));
+    for (side, address) in sides.iter().zip(addresses) {
+        contenders.push(contender(side.name, serving(*side, &address)?));
     }
     let transport = transport(engine);
     let (plan, progress) = (bench.plan, &mut *bench.progress);

@@ -23,10 +23,10 @@ pub(super) fn compare(
     server: &Postgres,
     side: CandorBuild<'_>,
 ) -> io::Result<()> {
-    let place = watched(bench, server, "seen_tools")?;
-    let tools = seen(bench, server, serving(side, &place)?)?;
-    let place = watched(bench, server, "seen_bare")?;
-    let bare = seen(bench, server, bench.bare(&place)?)?;
+    let address = watched(bench, server, "seen_tools")?;
+    let tools = seen(bench, server, serving(side, &address)?)?;
+    let address = watched(bench, server, "seen_bare")?;
+    let bare = seen(bench, server, bench.bare(&address)?)?;
     for ((case, tools), bare) in Case::ORDERS.iter().zip(tools).zip(bare) {
         if tools != bare {
             return Err(io::Error::other(format!(
@@ -42,14 +42,14 @@ pub(super) fn compare(
 
 /// Creates a store whose statements are logged.
 fn watched(bench: &mut OrdersBench<'_>, server: &Postgres, name: &str) -> io::Result<StoreAddress> {
-    let place = bench
+    let address = bench
         .stores
         .database(server, name, AMOUNT, bench.progress)?;
     for setting in ["log_statement = 'all'", "log_parameter_max_length = 0"] {
         let statement = format!("ALTER DATABASE {name} SET {setting}");
         bench.stores.execute(&server.url(MAINTENANCE), statement)?;
     }
-    Ok(place)
+    Ok(address)
 }
 
 /// Returns the statements of each case when everything is warm.
@@ -91,8 +91,8 @@ impl LogMark {
         while Instant::now() < until {
             let log = server.log();
             let found = log.get(since..).and_then(|new| new.find(&text));
-            if let Some(place) = found {
-                return Ok(since + place + text.len());
+            if let Some(address) = found {
+                return Ok(since + address + text.len());
             }
             thread::yield_now();
         }

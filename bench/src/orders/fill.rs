@@ -6,7 +6,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
 
 /// The number of rows in a store.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Amount {
+pub(super) struct RowCounts {
     pub(super) orders: u64,
     pub(super) customers: u64,
 }
@@ -59,7 +59,7 @@ pub(super) const RECIPE: [&str; 5] = [NUMBERS, VARIANTS, CUSTOMERS, ORDERS, LINE
 /// Fills a store that has only its tables.
 pub(super) async fn fill(
     url: &str,
-    amount: Amount,
+    amount: RowCounts,
     progress: &mut ProgressLine,
 ) -> Result<(), sqlx::Error> {
     sqlx::any::install_default_drivers();

@@ -28,7 +28,7 @@ const MISSING: &str = "PostgreSQL is not installed";
 const TOOLS: &str = "/orders/mcp";
 const HANDLER: &str = "/mcp";
 
-/// What every measurement of orders needs.
+/// The inputs of every measurement of orders.
 struct OrdersBench<'a> {
     /// This program, which contains the bare one.
     own: &'a Path,
@@ -90,11 +90,11 @@ fn usual() -> PathBuf {
 
 impl OrdersBench<'_> {
     /// Starts the bare handler on a store.
-    fn bare(&self, place: &StoreAddress) -> io::Result<HttpLoad> {
+    fn bare(&self, address: &StoreAddress) -> io::Result<HttpLoad> {
         let program = BenchProgram {
             name: BARE,
             file: self.own.to_owned(),
-            arguments: vec![OsString::from("bare-orders"), OsString::from(&place.url)],
+            arguments: vec![OsString::from("bare-orders"), OsString::from(&address.url)],
             bare: true,
         };
         HttpLoad::new(&program, HANDLER)
@@ -102,9 +102,9 @@ impl OrdersBench<'_> {
 }
 
 /// Starts a build of candor on a store, without limits.
-fn serving(side: CandorBuild<'_>, place: &StoreAddress) -> io::Result<HttpLoad> {
+fn serving(side: CandorBuild<'_>, address: &StoreAddress) -> io::Result<HttpLoad> {
     let fixed = "orders serve --http --port 0 --calls-per-minute 0 --tool-calls-per-minute 0";
-    let arguments = fixed.split(' ').chain(["--database", &place.database]);
+    let arguments = fixed.split(' ').chain(["--database", &address.database]);
     let program = BenchProgram {
         name: side.name,
         file: side.file.to_owned(),

@@ -1,6 +1,6 @@
 //! The first page of orders in a store, compared with the same page in one ten times as large.
 
-use super::fill::Amount;
+use super::fill::RowCounts;
 use super::store::Engine;
 use super::{CandorBuild, OrdersBench, contender, note_memory, serving};
 use crate::figures::SubjectFigures;
@@ -59,17 +59,17 @@ pub(super) fn measure(
     let pair = if bench.quick { QUICK } else { WHOLE };
     // Both before the first server: its connections would be closed while the other store is
     // created.
-    let mut places = Vec::new();
+    let mut addresses = Vec::new();
     for (_, orders) in pair.sizes {
-        let amount = Amount {
+        let amount = RowCounts {
             orders,
             customers: orders / 100,
         };
-        places.push(bench.stores.kept(engine, amount, bench.progress)?);
+        addresses.push(bench.stores.kept(engine, amount, bench.progress)?);
     }
     let mut contenders = Vec::new();
-    for (place, name) in places.iter().zip(pair.names) {
-        contenders.push(contender(name, serving(side, place)?));
+    for (address, name) in addresses.iter().zip(pair.names) {
+        contenders.push(contender(name, serving(side, address)?));
     }
     let (plan, progress) = (bench.plan, &mut *bench.progress);
     let transport = transport(engine);

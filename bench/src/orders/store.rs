@@ -1,7 +1,7 @@
 //! The databases of the benchmark: empty ones for writes, filled ones that are kept for the next
 //! run.
 
-use super::fill::{Amount, RECIPE, fill};
+use super::fill::{RECIPE, RowCounts, fill};
 use crate::report::terminal::ProgressLine;
 use candor_testkit::postgres::{Error, MAINTENANCE, Postgres};
 use sqlx::{AnyConnection, AssertSqlSafe, Connection as _, Executor as _};
@@ -78,7 +78,7 @@ impl<'a> Stores<'a> {
         &self,
         engine: &Engine,
         name: &str,
-        amount: Amount,
+        amount: RowCounts,
         progress: &mut ProgressLine,
     ) -> io::Result<StoreAddress> {
         progress.say(&format!("orders, {}: making a store", engine.name()));
@@ -86,7 +86,7 @@ impl<'a> Stores<'a> {
             Engine::Sqlite => file(&self.scratch.path().join(format!("{name}.db"))),
             Engine::Postgres(server) => return self.database(server, name, amount, progress),
         };
-        self.made(&place, amount, progress)?;
+        self.create_and_fill(&place, amount, progress)?;
         Ok(place)
     }
 
@@ -95,7 +95,7 @@ impl<'a> Stores<'a> {
         &self,
         server: &Postgres,
         name: &str,
-        amount: Amount,
+        amount: RowCounts,
         progress: &mut ProgressLine,
     ) -> io::Result<StoreAddress> {
         for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
@@ -103,7 +103,7 @@ impl<'a> Stores<'a> {
             self.execute(&server.url(MAINTENANCE), statement)?;
         }
         let place = address(server, name);
-        self.made(&place, amount, progress)?;
+        self.create_and_fill(&place, amount, progress)?;
         Ok(place)
     }
 
@@ -111,7 +111,7 @@ impl<'a> Stores<'a> {
     pub(super) fn kept(
         &self,
         engine: &Engine,
-        amount: Amount,
+        amount: RowCounts,
         progress: &mut ProgressLine,
     ) -> io::Result<StoreAddress> {
         let name = format!("orders_{:016x}_{}", self.recipe()?, amount.orders);
@@ -120,7 +120,7 @@ impl<'a> Stores<'a> {
                 let path = self.kept.join(format!("{name}.db"));
                 if !path.exists() {
                     let new = self.scratch.path().join("new.db");
-                    self.made(&file(&new), amount, progress)?;
+                    self.create_and_fill(&file(&new), amount, progress)?;
                     fs::rename(new, &path)?;
                 }
                 Ok(file(&path))
@@ -162,10 +162,10 @@ impl<'a> Stores<'a> {
         found.map_err(io::Error::other)
     }
 
-    fn made(
+    fn create_and_fill(
         &self,
         place: &StoreAddress,
-        amount: Amount,
+        amount: RowCounts,
         progress: &mut ProgressLine,
     ) -> io::Result<()> {
         self.migrate(place)?;

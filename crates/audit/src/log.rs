@@ -26,10 +26,10 @@ const MAX_TOGETHER: usize = 256;
 /// The default size at which a file is full.
 const ROTATE_AT: u64 = 64 * 1024 * 1024;
 
-/// How long another process is waited for by default.
+/// The default of [`LogOptions::patience`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How a log is written.
+/// Options of an open log.
 pub struct LogOptions {
     /// The size in bytes at which a file is full.
     pub rotate_at: u64,

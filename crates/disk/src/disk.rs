@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// How a file is opened. Except with `Read` it can be written.
+/// The mode of opening a file. Except with `Read` the file can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
     /// The file must exist.

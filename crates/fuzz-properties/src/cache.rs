@@ -21,16 +21,16 @@ fn now() -> Timestamp {
 const ASKED: [(&str, u64); 3] = [("all beta", 9), ("", 4), ("w3 W3 gone all", 60)];
 
 /// A cache, the built bytes of its files, and its expected answers.
-pub(super) struct Cache {
+pub(super) struct CacheFixture {
     folder: TempDir,
     built: BTreeMap<&'static str, Vec<u8>>,
     expected: Vec<Vec<u8>>,
     passages: Vec<u8>,
 }
 
-impl Cache {
+impl CacheFixture {
     /// Builds a cache of these sources, with passages, and remembers the bytes of these files.
-    pub(super) fn new(sources: &[(String, String)], files: &[&'static str]) -> Cache {
+    pub(super) fn new(sources: &[(String, String)], files: &[&'static str]) -> CacheFixture {
         let memory = Path::new("/dev/shm");
         let folder = match memory.is_dir() {
             true => tempfile::tempdir_in(memory),
@@ -55,7 +55,7 @@ impl Cache {
             progress: &(),
         };
         build.run().expect("the sources are right");
-        let mut cache = Cache {
+        let mut cache = CacheFixture {
             folder,
             built: BTreeMap::new(),
             expected: ASKED.iter().map(|asked| plainly(sources, *asked)).collect(),
@@ -86,7 +86,7 @@ impl Cache {
     }
 
     /// Removes the proof that files are unchanged: they change faster than timestamps can show.
-    pub(super) fn without_proof(self) -> Cache {
+    pub(super) fn without_proof(self) -> CacheFixture {
         fs::remove_file(self.path("accelerator.sig")).expect("a built cache is sealed");
         self
     }

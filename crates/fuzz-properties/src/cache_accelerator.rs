@@ -1,7 +1,7 @@
 //! Changed files of the accelerator never change an answer. If their checksums are forged too,
 //! nothing panics.
 
-use super::cache::Cache;
+use super::cache::CacheFixture;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const FILES: [&str; 3] = ["accelerator.idx", "passages.idx", "accelerator.sig"];
@@ -10,7 +10,7 @@ const FILES: [&str; 3] = ["accelerator.idx", "passages.idx", "accelerator.sig"];
 const FOOTER: usize = 136;
 
 thread_local! {
-    static CACHE: Cache = Cache::new(&sources(), &FILES);
+    static CACHE: CacheFixture = CacheFixture::new(&sources(), &FILES);
 }
 
 /// Returns enough documents that a list is stored outside the dictionary.

@@ -1,9 +1,9 @@
 //! A cache with a changed document file is valid only if it is still the same document.
 
-use super::cache::{Cache, said, two};
+use super::cache::{CacheFixture, said, two};
 
 thread_local! {
-    static CACHE: Cache = Cache::new(&two(), &[FILE]).without_proof();
+    static CACHE: CacheFixture = CacheFixture::new(&two(), &[FILE]).without_proof();
 }
 
 /// The file of the first source; its name is a prefix of the content's digest.

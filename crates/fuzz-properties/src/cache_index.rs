@@ -1,11 +1,11 @@
 //! A cache with a changed `index.json` is valid only if its content is the same.
 
-use super::cache::{Cache, said, two};
+use super::cache::{CacheFixture, said, two};
 
 const FILE: &str = "index.json";
 
 thread_local! {
-    static CACHE: Cache = Cache::new(&two(), &[FILE]).without_proof();
+    static CACHE: CacheFixture = CacheFixture::new(&two(), &[FILE]).without_proof();
 }
 
 /// Checks a cache with `bytes` as its index.

@@ -1,12 +1,12 @@
 //! A cache with a changed `manifest.json` is valid only if its protected content is the same.
 
-use super::cache::{Cache, said, two};
+use super::cache::{CacheFixture, said, two};
 use serde_json::{Value, json};
 
 const FILE: &str = "manifest.json";
 
 thread_local! {
-    static CACHE: Cache = Cache::new(&two(), &[FILE]).without_proof();
+    static CACHE: CacheFixture = CacheFixture::new(&two(), &[FILE]).without_proof();
 }
 
 /// Checks a cache with `bytes` as its manifest.

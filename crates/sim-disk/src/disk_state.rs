@@ -2,8 +2,8 @@
 
 use crate::dir_tree::{DirEntry, DirTree, EntryName, Inode};
 use crate::disk_fault::DiskFault;
-use crate::file_content::{BLOCK, FileChange, FileContent, blocks};
-use crate::journal::{DiskOperation, JournalEntry};
+use crate::file_content::{BLOCK, ContentChange, FileContent, blocks};
+use crate::journal::{DiskEvent, DiskOperation};
 use crate::seeded_random::SeededRandom;
 use crate::survival::{Survival, SurvivalChoices};
 use candor_disk::Open;
@@ -32,7 +32,7 @@ pub(crate) struct DiskState {
     last_handle: u64,
     pub(crate) random: SeededRandom,
     pub(crate) faults: BTreeMap<u64, DiskFault>,
-    pub(crate) journal: Vec<JournalEntry>,
+    pub(crate) journal: Vec<DiskEvent>,
     pub(crate) operations: u64,
     pub(crate) dead: bool,
 }
@@ -104,7 +104,7 @@ impl DiskState {
         };
         self.dead = fault == Some(DiskFault::Crash);
         let error = done.as_ref().err().map(|errno| errno.raw_os_error());
-        self.journal.push(JournalEntry::Operation {
+        self.journal.push(DiskEvent::Operation {
             number,
             operation,
             error,
@@ -173,7 +173,8 @@ impl DiskState {
         if fits > 0 {
             let bytes = bytes.get(..fits).unwrap_or(bytes).to_vec();
             let offset = offset as usize;
-            self.file(inode).change(FileChange::Write { offset, bytes });
+            self.file(inode)
+                .change(ContentChange::Write { offset, bytes });
         }
         match (fault, fits) {
             (Some(DiskFault::Eio), _) => Err(Errno::IO),
@@ -186,7 +187,7 @@ impl DiskState {
         if len > LONGEST {
             return Err(Errno::FBIG);
         }
-        self.file(inode).change(FileChange::SetLen(len as usize));
+        self.file(inode).change(ContentChange::SetLen(len as usize));
         Ok(())
     }
 
@@ -196,7 +197,7 @@ impl DiskState {
             up_to if up_to > LONGEST => Err(Errno::FBIG),
             up_to if self.fits(inode, 0, up_to) < up_to => Err(Errno::NOSPC),
             up_to => {
-                self.file(inode).change(FileChange::Reserve(up_to));
+                self.file(inode).change(ContentChange::Reserve(up_to));
                 Ok(())
             }
         }

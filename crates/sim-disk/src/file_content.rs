@@ -18,7 +18,7 @@ pub(crate) struct FileData {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum FileChange {
+pub(crate) enum ContentChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetLen(usize),
     Reserve(u64),
@@ -26,19 +26,19 @@ pub(crate) enum FileChange {
 }
 
 impl FileData {
-    fn apply(&mut self, change: &FileChange) {
+    fn apply(&mut self, change: &ContentChange) {
         match change {
-            FileChange::Write { offset, bytes } => {
+            ContentChange::Write { offset, bytes } => {
                 self.write(*offset, bytes.len(), |data| data.copy_from_slice(bytes));
             }
-            FileChange::SetLen(len) => {
+            ContentChange::SetLen(len) => {
                 if *len <= self.bytes.len() {
                     self.room = blocks(*len as u64);
                 }
                 self.bytes.resize(*len, 0);
             }
-            FileChange::Reserve(up_to) => self.room = self.room.max(blocks(*up_to)),
-            FileChange::Mode(mode) => self.mode = *mode,
+            ContentChange::Reserve(up_to) => self.room = self.room.max(blocks(*up_to)),
+            ContentChange::Mode(mode) => self.mode = *mode,
         }
     }
 
@@ -96,7 +96,7 @@ pub(crate) fn blocks(len: u64) -> u64 {
 pub(crate) struct FileContent {
     pub(crate) live: FileData,
     durable: FileData,
-    pending: Vec<FileChange>,
+    pending: Vec<ContentChange>,
 }
 
 impl FileContent {
@@ -113,7 +113,7 @@ impl FileContent {
         }
     }
 
-    pub(crate) fn change(&mut self, change: FileChange) {
+    pub(crate) fn change(&mut self, change: ContentChange) {
         self.live.apply(&change);
         self.pending.push(change);
     }
@@ -128,7 +128,7 @@ impl FileContent {
             durable, pending, ..
         } = self;
         pending.retain(|change| {
-            let stays = !mode_too && matches!(change, FileChange::Mode(_));
+            let stays = !mode_too && matches!(change, ContentChange::Mode(_));
             if !stays {
                 durable.apply(change);
             }
@@ -142,7 +142,7 @@ impl FileContent {
         for change in self.pending.drain(..) {
             match (random.below(3), &change) {
                 (0, _) => self.durable.apply(&change),
-                (1, FileChange::Write { offset, bytes }) => {
+                (1, ContentChange::Write { offset, bytes }) => {
                     self.durable.tear(*offset, bytes, random)
                 }
                 _ => {}
@@ -164,7 +164,7 @@ impl FileContent {
                 for change in &self.pending {
                     match (choices.fate(), change) {
                         (ChangeOutcome::Kept, _) => data.apply(change),
-                        (ChangeOutcome::Torn, FileChange::Write { offset, bytes }) => {
+                        (ChangeOutcome::Torn, ContentChange::Write { offset, bytes }) => {
                             data.tear(*offset, bytes, &mut choices.random);
                         }
                         (ChangeOutcome::Torn | ChangeOutcome::Lost, _) => {}
@@ -186,7 +186,7 @@ mod tests {
 
     fn written(old: &[u8], offset: usize, new: &[u8]) -> FileContent {
         let mut content = FileContent::new(0o600);
-        let write = |offset, bytes: &[u8]| FileChange::Write {
+        let write = |offset, bytes: &[u8]| ContentChange::Write {
             offset,
             bytes: bytes.to_vec(),
         };
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn mode_is_durable_only_after_a_full_sync() {
         let mut content = FileContent::new(0o600);
-        content.change(FileChange::Mode(0o755));
+        content.change(ContentChange::Mode(0o755));
         let mode = |content: &FileContent| {
             let after = content.after(Survival::Synced, &mut SurvivalChoices::new(0));
             after.live.mode

@@ -93,7 +93,7 @@ impl DiskOperation {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JournalEntry {
+pub enum DiskEvent {
     /// An operation and its result.
     Operation {
         /// The number of operations before it.
@@ -106,11 +106,11 @@ pub enum JournalEntry {
     Mark(String),
 }
 
-impl fmt::Display for JournalEntry {
+impl fmt::Display for DiskEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JournalEntry::Mark(text) => write!(f, "      -- {text}"),
-            JournalEntry::Operation {
+            DiskEvent::Mark(text) => write!(f, "      -- {text}"),
+            DiskEvent::Operation {
                 number,
                 operation,
                 error,

@@ -24,14 +24,14 @@ mod survival;
 mod trials;
 
 pub use disk_fault::DiskFault;
-pub use journal::{DiskOperation, JournalEntry};
+pub use journal::{DiskEvent, DiskOperation};
 pub use survival::Survival;
 pub use trials::{TrialFailure, TrialSummary, Trials, for_every_operation};
 
 use candor_disk::{Disk, DiskFile, Open, names};
 use dir_tree::Inode;
 use disk_state::DiskState;
-use file_content::FileChange;
+use file_content::ContentChange;
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io;
@@ -81,20 +81,20 @@ impl SimDisk {
     pub fn mark(&self, text: impl ToString) {
         let mut state = self.lock();
         if !state.dead {
-            state.journal.push(JournalEntry::Mark(text.to_string()));
+            state.journal.push(DiskEvent::Mark(text.to_string()));
         }
     }
 
     /// Returns every operation and every mark, in order.
-    pub fn journal(&self) -> Vec<JournalEntry> {
+    pub fn journal(&self) -> Vec<DiskEvent> {
         self.lock().journal.clone()
     }
 
     /// Returns the marks.
     pub fn marks(&self) -> Vec<String> {
-        let mark = |event: &JournalEntry| match event {
-            JournalEntry::Mark(text) => Some(text.clone()),
-            JournalEntry::Operation { .. } => None,
+        let mark = |event: &DiskEvent| match event {
+            DiskEvent::Mark(text) => Some(text.clone()),
+            DiskEvent::Operation { .. } => None,
         };
         self.lock().journal.iter().filter_map(mark).collect()
     }
@@ -316,7 +316,7 @@ impl DiskFile for SimFile {
         self.perform(DiskOperation::SetMode { path, mode }, |state, _| {
             state
                 .file(self.inode)
-                .change(FileChange::Mode(mode & 0o7777));
+                .change(ContentChange::Mode(mode & 0o7777));
             Ok(())
         })
     }

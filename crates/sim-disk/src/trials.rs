@@ -1,7 +1,7 @@
 //! The exhaustive driver: runs a workload with every fault at every operation, and checks the disk
 //! after each run.
 
-use super::{DiskFault, JournalEntry, SimDisk, Survival};
+use super::{DiskEvent, DiskFault, SimDisk, Survival};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -120,7 +120,7 @@ impl Trials {
     fn faults_of(&self, disk: &SimDisk, from: u64) -> Vec<(u64, DiskFault)> {
         let mut all = Vec::new();
         for event in disk.journal() {
-            if let JournalEntry::Operation {
+            if let DiskEvent::Operation {
                 number, operation, ..
             } = event
                 && number >= from
@@ -218,7 +218,7 @@ pub struct TrialFailure {
     pub survival: Option<Survival>,
     /// The message of the panic.
     pub message: String,
-    pub journal: Vec<JournalEntry>,
+    pub journal: Vec<DiskEvent>,
 }
 
 impl fmt::Display for TrialFailure {

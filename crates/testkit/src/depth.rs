@@ -1,4 +1,4 @@
-//! How long the drills of a test run may be.
+//! The length of drills in a test run.
 
 /// Returns true if drills run with their full counts: `cargo xtask test --long` sets the variable.
 pub fn is_long() -> bool {

@@ -1,4 +1,4 @@
-//! What tests and benchmarks share: drivers for processes, stdio and HTTP, PostgreSQL servers, users
+//! Shared by tests and benchmarks: drivers for processes, stdio and HTTP, PostgreSQL servers, users
 //! without rights, small disks, and skipped tests. Depends on no crate of ours.
 
 mod depth;
@@ -16,7 +16,7 @@ pub mod user;
 
 pub use depth::is_long;
 pub use http::{Connection, Http};
-pub use http_message::Response;
+pub use http_message::HttpResponse;
 pub use process::{Exit, Process, ProcessOutput};
 pub use reached_codes::{ReachedCodes, failing_codes};
 pub use renamed::renamed;

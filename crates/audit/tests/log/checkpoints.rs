@@ -4,7 +4,7 @@ use crate::fixture::{LogFixture, checkpoint, members};
 use candor_audit::{
     AppendError, CHECKPOINT_LINES, Log, LogOptions, PrivateKey, Signer, verify_against, verify_from,
 };
-use candor_sim_disk::{DiskOperation, JournalEntry};
+use candor_sim_disk::{DiskEvent, DiskOperation};
 use serde_json::json;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 
@@ -32,10 +32,10 @@ fn checkpoint_is_written_after_many_lines() {
         log.append_blocking(members(json!({ "n": n }))).unwrap();
     }
     let written = || {
-        let is_rename = |event: &JournalEntry| {
+        let is_rename = |event: &DiskEvent| {
             let renamed =
                 |operation: &DiskOperation| matches!(operation, DiskOperation::Rename { .. });
-            matches!(event, JournalEntry::Operation { operation, .. } if renamed(operation))
+            matches!(event, DiskEvent::Operation { operation, .. } if renamed(operation))
         };
         fixture.near.journal().iter().any(is_rename)
     };

@@ -2,7 +2,7 @@
 
 use crate::fixture::{LogFixture, set};
 use candor_audit::{LogLine, LogOptions, last_lines, lines, page};
-use candor_sim_disk::{DiskOperation, JournalEntry};
+use candor_sim_disk::{DiskEvent, DiskOperation};
 
 fn numbers(lines: &[LogLine]) -> Vec<u64> {
     lines.iter().map(|line| line.seq.unwrap()).collect()
@@ -25,7 +25,7 @@ fn lines_are_found_by_number_without_reading_the_rest() {
     let read = || {
         let journal = fixture.log.journal();
         let bytes = journal.iter().map(|event| match event {
-            JournalEntry::Operation {
+            DiskEvent::Operation {
                 operation: DiskOperation::Read { len, .. },
                 ..
             } if *len < 1 << 20 => *len as u64,

@@ -3,7 +3,7 @@
 
 use candor_disk::{Disk, DiskFile, Open};
 use candor_sim_disk::{
-    DiskFault, DiskOperation, JournalEntry, SimDisk, Survival, TrialFailure, TrialSummary,
+    DiskEvent, DiskFault, DiskOperation, SimDisk, Survival, TrialFailure, TrialSummary,
 };
 use candor_sim_disk::{SimFile, Trials};
 use std::io;
@@ -209,12 +209,12 @@ fn journal_shows_the_sync_before_the_answer() {
     RIGHT.workload(&disk);
     let events = disk.journal();
     let answers = events.iter().enumerate();
-    let answers = answers.filter(|(_, event)| matches!(event, JournalEntry::Mark(_)));
+    let answers = answers.filter(|(_, event)| matches!(event, DiskEvent::Mark(_)));
     for (at, _) in answers {
         let before = events.get(at - 1);
         let synced = matches!(
             before,
-            Some(JournalEntry::Operation {
+            Some(DiskEvent::Operation {
                 operation: DiskOperation::SyncData { .. },
                 error: None,
                 ..

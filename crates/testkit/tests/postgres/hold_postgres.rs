@@ -1,5 +1,5 @@
 //! Starts a PostgreSQL server, prints its folder and its processes, and holds it until stdin ends.
-//! The argument `paused` stops the server where it stands.
+//! The argument `paused` stops its processes.
 
 use candor_testkit::postgres::Postgres;
 use std::io::Read;

@@ -174,7 +174,7 @@ fn server_dies_with_the_process_of_its_test() {
         return;
     };
     await_end(&processes);
-    // Nobody was left to remove its folder: the next start does.
+    // The killed process could not remove its folder: the next start does.
     assert!(required().is_some() && !Path::new(&folder).exists());
 }
 
