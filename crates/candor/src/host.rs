@@ -1,4 +1,4 @@
-//! What only a process has: the real clock, signals, stdin and stdout, a log, a panic hook.
+//! The process: real clock, signals, stdin and stdout, panic hook, messages on stderr.
 
 use candor_fault::Timestamp;
 use candor_street::{CancellationToken, Clock, Dispatcher, MetricsHub, Server};
@@ -10,41 +10,41 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The time of day.
+/// Returns the clock of the system.
 pub fn system_clock() -> Arc<dyn Clock> {
-    // The one place that reads the real clock.
+    // Nothing else reads the real clock.
     #[allow(clippy::disallowed_methods)]
     Arc::new(Timestamp::now)
 }
 
-/// Serves on stdin and stdout until the input ends or a signal comes. For servers of their own: sets
-/// up what a process needs, and says on stderr why it cannot.
+/// Serves on stdin and stdout until the input ends or a signal arrives. For the `main` of a server: sets up
+/// the process, and prints a failure to start on stderr.
 pub fn stdio<S: Server>(server: S) -> ExitCode {
     quiet_panics();
     match stdio_server(server) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error.to_string());
+            print_error(&error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-/// Serves on stdin and stdout.
+/// Serves on stdin and stdout until the input ends or a signal arrives.
 pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
     let dispatcher = Dispatcher::new(server, system_clock(), &MetricsHub::default())
         .map_err(io::Error::other)?;
     run(|stop| serve(dispatcher, io::stdin(), io::stdout(), stop))
 }
 
-/// Runs `work` on a runtime of its own until it ends; SIGTERM and SIGINT set its token.
+/// Runs `work` on a new runtime until it ends; SIGTERM and SIGINT cancel its token.
 pub(crate) fn run<T, E: From<io::Error>, F: Future<Output = Result<T, E>>>(
     work: impl FnOnce(CancellationToken) -> F,
 ) -> Result<T, E> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let stop = CancellationToken::new();
-        // Before any work: a signal that comes with the first answer must find its handler.
+        // Installed before any work: a signal may arrive with the first answer.
         let (term, int) = (
             signal(SignalKind::terminate())?,
             signal(SignalKind::interrupt())?,
@@ -52,7 +52,7 @@ pub(crate) fn run<T, E: From<io::Error>, F: Future<Output = Result<T, E>>>(
         tokio::spawn(stop_on_signal(term, int, stop.clone()));
         work(stop).await
     });
-    // What still runs was given its time already.
+    // Tasks that still run have already used up their grace period.
     runtime.shutdown_background();
     ended
 }
@@ -72,34 +72,34 @@ async fn stop_on_signal(mut term: Signal, mut int: Signal, stop: CancellationTok
     stop.cancel();
 }
 
-/// Sends panics to the log instead of stderr: the client is told in its own dialect, and a client that
+/// Sends panics to the log instead of stderr: the client gets a failure in its dialect, and a client that
 /// shows stderr would show a backtrace.
 pub(crate) fn quiet_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
+        let location = panic.location().map(ToString::to_string);
         tracing::error!(
-            place,
+            location,
             "a panic: {}",
-            panic.payload_as_str().unwrap_or("without words")
+            panic.payload_as_str().unwrap_or("no message")
         );
     }));
 }
 
-/// A message for the person at the terminal.
-pub(crate) fn complain(message: &str) {
+/// Prints an error for the person at the terminal.
+pub(crate) fn print_error(message: &str) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    // Where stderr is gone there is nobody to tell.
+    // If stderr is closed, the message cannot be shown anywhere else.
     let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {message}");
 }
 
-/// A line that helps, after a message.
-pub(crate) fn hint(message: &str) {
+/// Prints a hint after an error.
+pub(crate) fn print_hint(message: &str) {
     let style = anstyle::AnsiColor::Cyan.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}hint:{style:#} {message}");
 }
 
-/// Something worth knowing that is no error.
-pub(crate) fn note(message: &str) {
+/// Prints a note that is not an error.
+pub(crate) fn print_note(message: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {message}");
 }

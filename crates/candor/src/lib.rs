@@ -1,8 +1,8 @@
-//! Candor for authors of servers: declare codes with [`registry!`], add tools to a [`SimpleServer`] server (or
-//! implement [`Server`]), and serve with [`stdio`]. Every failure of such a server has a stable code,
-//! says whether to retry and whether anything happened, and validates against a schema.
+//! The library for authors of servers: declare codes with [`registry!`], add tools to a [`SimpleServer`] (or
+//! implement [`Server`]), and serve with [`stdio`]. Every failure of such a server has a stable code, states
+//! whether to retry and whether anything was changed, and validates against a schema.
 //!
-//! `examples/weather` is a whole server.
+//! `examples/weather` is a complete server.
 
 pub mod cli;
 mod host;

@@ -1,28 +1,28 @@
-//! The server for everybody who only has tools and codes.
+//! A server that consists of tools and codes only.
 
 use candor_fault::dialects::Candor;
 use candor_fault::{Code, Dialect, schemas};
 use candor_street::{Server, Tool, Tools};
 use serde_json::Value;
 
-/// A server of the neutral dialect that is nothing but its tools and the codes `C`: no gate, no limits,
-/// no record. A server that wants any of these implements [`Server`] itself.
+/// A server of the neutral dialect with tools and the codes `C`, but without gate, limits and record. A server
+/// that needs one of these implements [`Server`].
 #[derive(Debug)]
 pub struct SimpleServer<C: Code>(Tools<Self>);
 
 impl<C: Code> SimpleServer<C> {
-    /// A server with this name and version, and no tools yet.
+    /// Makes a server without tools.
     pub fn new(name: &'static str, version: &'static str) -> Self {
         SimpleServer(Tools::new(name, version))
     }
 
-    /// With one more tool.
+    /// Adds a tool.
     pub fn with_tool(self, tool: Tool<Self>) -> Self {
         SimpleServer(self.0.with(tool))
     }
 
-    /// With one more tool, whose successes fit this schema. Its failures carry `structuredContent` too,
-    /// which a strict client checks: the published schema admits both.
+    /// Adds a tool whose successes fit the schema `success`. The published schema admits failures too, because
+    /// they also carry `structuredContent`, which strict clients validate.
     pub fn with_tool_returning(self, tool: Tool<Self>, success: Value) -> Self {
         let failure = schemas::candor_failure(&Candor::<C>::rows());
         self.with_tool(tool.with_output_schema(success, Some(failure)))

@@ -1,22 +1,22 @@
-//! Lines on stderr that nobody waits for: a reader that stands still loses lines, and is told how many;
-//! it never holds up an answer.
+//! Lines on stderr, written in the background: a slow reader loses lines, which are counted, and never delays
+//! an answer.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// How many bytes of lines may wait for a slow reader.
+/// The number of bytes that are queued for a slow reader.
 const MAX_QUEUED: usize = 1024 * 1024;
 
-/// How long the writer rests after each write. Waking it for every line would cost more than the
-/// line; under load it finds many at once.
+/// The pause of the writer after each write. Waking it for every line would cost more than the line; under
+/// load it finds many at once.
 const REST: Duration = Duration::from_millis(2);
 
-/// How long the last lines may take.
+/// The time limit for the last lines.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What waits to be written.
+/// The lines that are not written yet.
 #[derive(Debug, Default)]
 struct Queue {
     text: String,
@@ -24,40 +24,39 @@ struct Queue {
     writer: WriterState,
 }
 
-/// What the thread that writes is doing.
+/// The state of the thread that writes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum WriterState {
-    /// There is none yet: most commands write no line.
+    /// Not started: most commands write no line.
     #[default]
     Absent,
-    /// It sleeps until it is woken.
+    /// Sleeps until it is woken.
     Idle,
-    /// It writes, or rests from writing.
+    /// Writes, or pauses after a write.
     Busy,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something waits.
+    /// Notified when a line is queued.
     wake: Condvar,
-    /// Nothing waits any more.
+    /// Notified when the queue is empty.
     rest: Condvar,
 }
 
-/// The way of lines to stderr.
+/// A handle to the background writer of stderr.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StderrLines(Arc<Shared>);
 
 impl StderrLines {
-    /// The one way to stderr of this process. Whoever writes there beside it would wait for a reader
-    /// that stands still.
+    /// Returns the writer of this process. Code that writes to stderr without it would wait for a slow reader.
     pub(crate) fn shared() -> StderrLines {
         static SHARED: OnceLock<StderrLines> = OnceLock::new();
         SHARED.get_or_init(StderrLines::default).clone()
     }
 
-    /// Sends a line on its way; never waits for the reader.
+    /// Queues a line; never waits for the reader.
     pub(crate) fn send(&self, line: &str) {
         let mut queue = self.0.lock();
         if queue.text.len() + line.len() < MAX_QUEUED {
@@ -84,15 +83,15 @@ impl StderrLines {
             }
         };
         let thread = std::thread::Builder::new().name(String::from("lines"));
-        // Where no thread can be had, lines wait until they are lost: nothing else may wait for them.
+        // Without a thread, lines stay queued until they are lost: nothing else may wait for them.
         let _ = thread.spawn(write);
     }
 
-    /// Waits a little for the lines that are on their way.
+    /// Waits a limited time until the queued lines are written.
     pub(crate) fn finish(&self) {
         let queue = self.0.lock();
         let unwritten = |queue: &mut Queue| queue.writer == WriterState::Busy;
-        // A reader that stands still has had its time.
+        // A reader that is still slow after that time loses the lines.
         let _ = self
             .0
             .rest
@@ -105,8 +104,8 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for lines, and writes those that are there. The room in `text` is for those that come
-    /// meanwhile.
+    /// Waits for lines and writes them. The buffer `text` is exchanged with the queue, so that its memory is
+    /// used again.
     fn write(&self, text: &mut String, out: &mut impl Write) {
         text.clear();
         let mut queue = self.lock();
@@ -126,7 +125,7 @@ impl Shared {
                 "candor: {lost} lines were lost, stderr was not read\n"
             ));
         }
-        // Where stderr is gone there is nobody to tell.
+        // If stderr is closed, the message cannot be shown anywhere else.
         let _ = out.write_all(text.as_bytes());
     }
 }
@@ -139,7 +138,7 @@ impl<'a> MakeWriter<'a> for StderrLines {
     }
 }
 
-/// One event of the log, which comes as a whole.
+/// Writes one event of the log, which arrives in one piece.
 pub(crate) struct LogLineWriter<'a>(&'a StderrLines);
 
 impl Write for LogLineWriter<'_> {
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_slow_reader_misses_is_counted() {
+    fn lines_lost_by_a_slow_reader_are_counted() {
         let lines = StderrLines::default();
         lines.0.lock().writer = WriterState::Busy;
         let long = "x".repeat(MAX_QUEUED - 2);
@@ -173,7 +172,7 @@ mod tests {
         lines.send("two");
         lines.0.write(&mut text, &mut out);
         let lost = "candor: 3 lines were lost, stderr was not read";
-        let wanted = format!("{long}\n{lost}\ntwo\n");
-        assert!(out == wanted.as_bytes());
+        let expected = format!("{long}\n{lost}\ntwo\n");
+        assert!(out == expected.as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! `candor explain`: what a code means, whether to retry, whether anything happened, what to do.
+//! `candor explain`: the meaning of codes, whether to retry, whether anything was changed, what to do.
 
 use super::{CommandError, print};
 use crate::registries::{REGISTRIES, find_registry, find_rows};
@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 /// Show what a code means, whether to retry, and what to do
 ///
-/// Without a code: the table of all of them; with a dialect: its table. A code that several dialects
-/// have is shown for each; DIALECT/CODE picks one.
+/// Without a code, it prints the table of all codes; with a dialect, the table of that dialect. A code that
+/// several dialects have is shown for each; DIALECT/CODE selects one.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
     /// A code or its name, with its dialect or without (cache_missing, orders/3001, github/-32002), or a dialect
@@ -104,7 +104,7 @@ fn effect(row: &CodeRow) -> &'static str {
 fn tables(registries: &[&Registry]) -> String {
     let mut out = String::from(
         "Every failure answers five questions: class (who has to act), code, retry, effect\n\
-         (whether anything happened) and remedy (what to do).\n",
+         (whether anything was changed) and remedy (what to do).\n",
     );
     for registry in registries {
         let Registry {
@@ -141,13 +141,13 @@ fn tables(registries: &[&Registry]) -> String {
 
 fn retry_sentence(row: &CodeRow) -> &'static str {
     match row.retry {
-        RowValue::Fixed(Retry::Never) => "never: it fails again, whatever you do",
+        RowValue::Fixed(Retry::Never) => "never: it fails again whatever you do",
         RowValue::Fixed(Retry::AfterChange) => "after_change: something has to change first",
         RowValue::Fixed(Retry::SameCall) => "same_call: the same call may be sent again at once",
         RowValue::Fixed(Retry::AfterDelay) => {
             "after_delay: the same call may be sent again after a wait"
         }
-        RowValue::PerFault => "varies: each failure says it",
+        RowValue::PerFault => "varies: each failure states it",
     }
 }
 
@@ -158,7 +158,7 @@ fn effect_sentence(row: &CodeRow) -> &'static str {
         RowValue::Fixed(Effect::Unknown) => {
             "unknown: it cannot be known whether the change was made"
         }
-        RowValue::PerFault => "varies: each failure says it",
+        RowValue::PerFault => "varies: each failure states it",
     }
 }
 
@@ -188,8 +188,8 @@ fn page(row: &CodeRow) -> String {
             "may still change"
         },
     );
-    for (place, reason) in row.reasons.iter().enumerate() {
-        let label = if place == 0 { "reasons" } else { "" };
+    for (index, reason) in row.reasons.iter().enumerate() {
+        let label = if index == 0 { "reasons" } else { "" };
         line(label, &format!("{}: {}", reason.name, reason.meaning));
     }
     out

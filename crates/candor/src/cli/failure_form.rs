@@ -1,11 +1,11 @@
-//! `--failures`: which form failures take, as it is typed.
+//! `--failures`: the form of failures, as it is typed.
 
 use clap::ValueEnum;
 
-/// Which form failures take where a dialect has two.
+/// The form of failures in dialects that have two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum FailureFormArg {
-    /// JSON-RPC errors for clients of the handshake era, results for the newer one.
+    /// JSON-RPC errors for clients of the handshake era, results for newer clients.
     #[default]
     Auto,
     /// Always JSON-RPC errors.

@@ -15,23 +15,22 @@ pub(super) struct ListenArgs {
     /// The port; 0 takes any free one
     #[arg(long, default_value_t = 8788)]
     port: u16,
-    /// The address; one that others can reach needs --bearer-file
+    /// The address; one that other machines can reach needs --bearer-file
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
     /// A file with the token that clients must show as `Authorization: Bearer …`
     #[arg(long, value_name = "FILE")]
     bearer_file: Option<PathBuf>,
-    /// A further name under which clients may reach this server (repeatable)
+    /// Another host name under which clients may reach this server (repeatable)
     #[arg(long, value_name = "HOST")]
     allowed_host: Vec<String>,
-    /// A further web origin whose pages may call this server (repeatable)
+    /// Another web origin whose pages may call this server (repeatable)
     #[arg(long, value_name = "ORIGIN")]
     allowed_origin: Vec<String>,
 }
 
 impl ListenArgs {
-    /// What the arguments ask of everybody who comes; those who write may have to show a token of
-    /// their own.
+    /// Returns the rules by which requests are admitted; `to_write` is the file of a second token for writes.
     pub(super) fn admission(
         &self,
         to_write: Option<&Path>,
@@ -39,11 +38,11 @@ impl ListenArgs {
         let bearer = self.bearer_file.as_deref().map(secret).transpose()?;
         if !self.bind.is_loopback() && bearer.is_none() {
             let message = format!(
-                "{} can be reached by others, and no token is asked of them",
+                "{} can be reached from other machines, and no token protects it",
                 self.bind
             );
             return Err(
-                CommandError::new(message).with_hint("add --bearer-file FILE, or leave out --bind")
+                CommandError::new(message).with_hint("add --bearer-file FILE, or leave --bind out")
             );
         }
         Ok(Arc::new(Admission {
@@ -55,8 +54,7 @@ impl ListenArgs {
         }))
     }
 
-    /// Serves the paths that `make` makes until a signal comes; `announce` is told the address once it
-    /// is bound.
+    /// Serves the paths that `make` returns until a signal arrives; calls `announce` once the address is bound.
     pub(super) fn serve<F: Future<Output = Result<HttpPaths, CommandError>>>(
         &self,
         make: impl FnOnce() -> F,
@@ -72,7 +70,7 @@ impl ListenArgs {
         })
     }
 
-    /// A sentence about an address that cannot be had.
+    /// Returns the error for an address that cannot be bound.
     fn cannot_bind(&self, error: &std::io::Error) -> CommandError {
         let address = SocketAddr::new(self.bind, self.port);
         CommandError::new(format!("cannot listen on {address}: {error}"))

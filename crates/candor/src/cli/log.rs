@@ -1,4 +1,4 @@
-//! The log: where it goes, how much of it, and, behind a feature, to a collector.
+//! The log: level, form, and (with the feature `otel`) spans for a collector.
 
 use super::CommandError;
 use crate::stderr_lines::StderrLines;
@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, Registry};
 
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
-    /// How much is logged to stderr: off, error, warn, info, debug or trace
+    /// The level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(
         long,
         global = true,
@@ -20,7 +20,7 @@ pub(super) struct LogArgs {
         hide_env_values = true
     )]
     log: LevelFilter,
-    /// How log lines look
+    /// The form of log lines
     #[arg(
         long,
         global = true,
@@ -39,14 +39,14 @@ pub(super) struct LogArgs {
 enum LogForm {
     /// For people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// Keeps the log's way out open; what is still inside leaves when this is dropped.
+/// Flushes the log when it is dropped.
 #[derive(Debug)]
 pub(super) struct LogGuard {
-    // Before the lines: what cannot be sent is told there.
+    // Dropped before the lines: spans that cannot be sent are logged there.
     #[cfg(feature = "otel")]
     _spans: Option<super::otlp::Spans>,
     _last: LastLines,
@@ -66,11 +66,11 @@ type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 impl LogArgs {
     pub(super) fn start(&self) -> Result<LogGuard, CommandError> {
-        let way = StderrLines::shared();
-        let last = LastLines(way.clone());
-        // Without colours, whose code is left out of the build: asking for them would be a panic.
+        let writer = StderrLines::shared();
+        let last = LastLines(writer.clone());
+        // Without colours: their code is not compiled in, and asking for them would panic.
         let lines = tracing_subscriber::fmt::layer()
-            .with_writer(way)
+            .with_writer(writer)
             .with_ansi(false)
             .with_target(false);
         let lines: BoxLayer = match self.form() {

@@ -1,4 +1,4 @@
-//! The command line: what was typed, then what is done about it.
+//! The command line: its grammar, and the commands of both programs.
 
 mod audit;
 mod context;
@@ -17,7 +17,7 @@ mod serve;
 mod workspace;
 mod xdg;
 
-use crate::host::{complain, hint, quiet_panics};
+use crate::host::{print_error, print_hint, quiet_panics};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -25,15 +25,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Exit code of a wrong command line, and of everything that has no code of its own.
+/// The exit code of a wrong command line, and of failures without a code of their own.
 const USAGE: u8 = 1;
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CANDOR_COMMIT"), ")");
 
 /// Tools for AI agents whose every failure is a contract.
 ///
-/// Each failure has a stable code, the same bytes for the same cause, and says whether to retry and
-/// whether anything happened. `candor explain` shows every code; `candor serve` starts the servers.
+/// Each failure has a stable code, the same bytes for the same cause, and states whether to retry and
+/// whether anything was changed. `candor explain` shows every code; `candor serve` starts the servers.
 #[derive(Debug, Parser)]
 #[command(name = "candor", version = VERSION, arg_required_else_help = true, subcommand_required = true)]
 #[command(after_help = AFTER_HELP)]
@@ -45,12 +45,12 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure to start. Answers go to stdout, talk to stderr.
+Exit codes: 0 success, 1 wrong usage or a failure to start. Results go to stdout, messages to stderr.
 
 Try:
-  candor serve                      start everything on 127.0.0.1:8788
-  candor explain orders/3001        what a code means and what to do
-  candor playground                 a server on stdio that fails to order";
+  candor serve                      start all servers on 127.0.0.1:8788
+  candor explain orders/3001        show what a code means and what to do
+  candor playground                 start a server on stdio that fails on demand";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -58,7 +58,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Start every server that works without configuration, over HTTP
     Serve(serve::ServeAllArgs),
-    /// Start a server that fails to order, for authors of clients
+    /// Start a server that fails on demand, for authors of clients
     Playground(playground::PlaygroundArgs),
     /// Build caches of documents and select from them within a token budget
     #[command(subcommand, after_help = context::AFTER_HELP)]
@@ -66,29 +66,29 @@ enum Command {
     /// Work on repositories and pull requests, on GitHub or on local git
     #[command(subcommand, after_help = github::AFTER_HELP)]
     Github(github::GithubCommand),
-    /// Let an agent edit files: planned, approved, checked, on record
+    /// Let an agent edit files: planned, approved, checked and recorded
     #[command(subcommand, after_help = workspace::AFTER_HELP)]
     Workspace(workspace::WorkspaceCommand),
-    /// Make, change, ship and look up orders, on a store of their own or in front of another system
+    /// Create, change, ship and look up orders, in a database or in another order system
     #[command(subcommand, after_help = orders::AFTER_HELP)]
     Orders(orders::OrdersCommand),
-    /// Look at logs of what was done, prove them whole, put broken ones aside
+    /// Show audit logs, verify them, and move broken ones aside
     #[command(subcommand, after_help = audit::AFTER_HELP)]
     Audit(audit::AuditCommand),
-    /// Print the completions for a shell
+    /// Print completions for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
 }
 
-/// A failure of a command, for the person at the terminal.
+/// An error of a command, as the person at the terminal sees it.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,
     hint: Option<String>,
     exit: u8,
-    /// What is printed instead of the message, where a program reads it.
+    /// Printed instead of the message if a program reads stderr.
     json: Option<String>,
 }
 
@@ -121,13 +121,13 @@ impl CommandError {
 impl CommandError {
     fn print(&self) {
         if let Some(json) = &self.json {
-            // Where stderr is gone there is nobody to tell.
+            // If stderr is closed, the message cannot be shown anywhere else.
             let _ = io::stderr().write_all(json.as_bytes());
             return;
         }
-        complain(&self.message);
+        print_error(&self.message);
         if let Some(help) = &self.hint {
-            hint(help);
+            print_hint(help);
         }
     }
 }
@@ -138,7 +138,7 @@ impl From<io::Error> for CommandError {
     }
 }
 
-/// The grammar of the command line, for the documentation.
+/// Returns the grammar of the command line, for the documentation.
 pub fn grammar() -> clap::Command {
     Cli::command()
 }
@@ -146,7 +146,7 @@ pub fn grammar() -> clap::Command {
 /// Runs the program with these arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
-    // Before anything else: the helper must not have started a thread.
+    // Before anything else: the sandbox helper must not have started a thread.
     if let Some(stage) = sandbox::stage(&arguments) {
         return sandbox::run(stage);
     }
@@ -217,7 +217,7 @@ fn act(command: Command) -> Result<(), CommandError> {
     }
 }
 
-/// Help and version are answers; everything else is a mistake, and stdout stays empty.
+/// Prints help and version on stdout, and mistakes on stderr.
 fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -225,14 +225,14 @@ fn usage(error: &clap::Error) -> ExitCode {
             ExitCode::SUCCESS
         }
         _ => {
-            // clap writes mistakes, and the help after no arguments at all, to stderr.
+            // clap prints mistakes, and the help for a missing command, on stderr.
             let _ = error.print();
             ExitCode::from(USAGE)
         }
     }
 }
 
-/// Writes an answer to stdout. A reader that went away early is no failure: `candor explain | head`.
+/// Writes a result to stdout. A reader that closes the pipe early is not a failure: `candor explain | head`.
 fn print(bytes: &[u8]) -> Result<(), CommandError> {
     let mut out = anstream::stdout();
     match out.write_all(bytes).and_then(|()| out.flush()) {

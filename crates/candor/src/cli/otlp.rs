@@ -8,7 +8,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::{Layer, Registry};
 
-/// Sends what is left when it is dropped.
+/// Sends the remaining spans when it is dropped.
 #[derive(Debug)]
 pub(super) struct Spans(SdkTracerProvider);
 
@@ -22,7 +22,7 @@ impl Drop for Spans {
 
 type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// The layer that sends spans to `url`, if there is one.
+/// Returns the layer that sends spans to `url`, if a URL is given.
 pub(super) fn start(url: Option<&str>) -> Result<(Option<Spans>, Option<BoxLayer>), CommandError> {
     let Some(url) = url else {
         return Ok((None, None));
@@ -32,7 +32,7 @@ pub(super) fn start(url: Option<&str>) -> Result<(Option<Spans>, Option<BoxLayer
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(url)
         .build()
-        .map_err(|error| CommandError::new(format!("spans cannot be sent to {url}: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot send spans to {url}: {error}")))?;
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_resource(Resource::builder().with_service_name("candor").build())

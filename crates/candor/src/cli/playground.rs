@@ -1,4 +1,4 @@
-//! `candor playground`: the server that fails to order.
+//! `candor playground`: the server that fails on demand.
 
 use super::CommandError;
 use super::failure_form::FailureFormArg;
@@ -12,7 +12,7 @@ use std::future::ready;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Start a server that fails to order, for authors of clients
+/// Start a server that fails on demand, for authors of clients
 ///
 /// Tools: echo, fail (every code of every dialect), flaky (a script of successes and failures), hang,
 /// panic, flood. On stdio unless --http is given.
@@ -21,10 +21,10 @@ pub(super) struct PlaygroundArgs {
     /// Listen on HTTP at /mcp instead of stdio
     #[arg(long)]
     http: bool,
-    /// The form of failures where a dialect has two
+    /// The form of failures in dialects that have two
     #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
     failures: FailureFormArg,
-    /// Give every call this many milliseconds
+    /// The deadline of every call, in milliseconds
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
     /// Also offer the fixtures of the MCP conformance suite
@@ -52,6 +52,6 @@ impl PlaygroundArgs {
 }
 
 fn announce(address: &str) {
-    // Where stderr is gone there is nobody to tell.
+    // If stderr is closed, the message cannot be shown anywhere else.
     let _ = writeln!(io::stderr(), "playground listening on http://{address}/mcp");
 }

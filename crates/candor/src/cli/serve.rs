@@ -1,4 +1,4 @@
-//! `candor serve`: everything that works without configuration, on one address.
+//! `candor serve`: all servers that need no configuration, on one address.
 
 use super::data_dir::DataDirArgs;
 use super::github::{self, WriteArgs};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Start every server that works without configuration, over HTTP
 ///
-/// Prints where each server is and what to try. Ends on Ctrl-C or SIGTERM, after running calls.
+/// Prints the URL of each server and a command to try. Ends on Ctrl-C or SIGTERM, after running calls.
 #[derive(Debug, Args)]
 pub(super) struct ServeAllArgs {
     #[command(flatten)]
@@ -27,10 +27,10 @@ pub(super) struct ServeAllArgs {
     writing: WriteArgs,
 }
 
-/// Where the GitHub tools are.
+/// The path of the GitHub tools.
 const GITHUB: &str = "/mcp";
 
-/// Where the playground is.
+/// The path of the playground.
 const PLAYGROUND: &str = "/playground/mcp";
 
 impl ServeAllArgs {
@@ -86,20 +86,20 @@ fn announce(address: &str, bearer: bool) {
     let text = format!(
         r#"{bold}candor{bold:#} on http://{address}
 
-  github       http://{address}{GITHUB}   fourteen tools on git repositories of this machine; sample/hello is there to try
-  orders       http://{address}{ORDERS}   twelve tools on orders; this endpoint changes data in its own store
-  playground   http://{address}{PLAYGROUND}   fails to order: every code of every dialect
+  github       http://{address}{GITHUB}   fourteen tools on git repositories of this machine; try sample/hello
+  orders       http://{address}{ORDERS}   twelve tools on orders; this endpoint changes data in its own database
+  playground   http://{address}{PLAYGROUND}   fails on demand: every code of every dialect
   health       http://{address}/health
   metrics      http://{address}/metrics
 
 On stdio:
-  context      context serve --root DIR   documents within a token budget; `context build` makes caches
+  context      context serve --root DIR   documents within a token budget; `context build` builds caches
                {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
-  github       candor github serve        the same tools; `--backend github` asks GitHub
+  github       candor github serve        the same tools; `--backend github` uses GitHub
                {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
   orders       candor orders serve        the same tools; `--database postgres://…` for several servers
                {{"mcpServers":{{"orders":{{"command":"candor","args":["orders","serve"]}}}}}}
-  workspace    candor workspace serve     governed edits of the files below DIR; `candor workspace init` begins
+  workspace    candor workspace serve     governed edits of the files below DIR; start with `candor workspace init`
                {{"mcpServers":{{"workspace":{{"command":"candor","args":["workspace","serve","--role","executor","--root","DIR"]}}}}}}
 
 Try:
@@ -112,6 +112,6 @@ For an MCP client:
 
 "#
     );
-    // Where stderr is gone there is nobody to tell.
+    // If stderr is closed, the message cannot be shown anywhere else.
     let _ = anstream::stderr().write_all(text.as_bytes());
 }

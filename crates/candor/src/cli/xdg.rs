@@ -1,11 +1,11 @@
-//! Where programs of a person keep their files, as the XDG base directory specification has it.
+//! Directories of the XDG base directory specification.
 
 use std::path::PathBuf;
 
-/// The directory of this program below the one that a variable names, else below the home directory;
-/// nothing where there is no home.
+/// Returns the directory of this program below the one that `variable` names, or else below the home
+/// directory. Returns `None` if there is no home directory.
 pub(super) fn directory(variable: &str, below_home: &str) -> Option<PathBuf> {
-    // Only the binary reads the environment.
+    // Only this crate reads the environment.
     #[allow(clippy::disallowed_methods)]
     let named = |name| std::env::var_os(name).map(PathBuf::from);
     let absolute = |path: &PathBuf| path.is_absolute();

@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// One pixel.
+/// An image of one pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/// No sound.
+/// An empty sound.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
 pub(super) fn all() -> Vec<Tool<Playground>> {
@@ -101,7 +101,7 @@ fn constant(name: &'static str, result: Value) -> Tool<Playground> {
     )
 }
 
-/// The suite wants a failing result with one text.
+/// The suite expects a failing result with one text.
 fn failing() -> Tool<Playground> {
     let run = |_, _: NoArguments, _| async {
         let content = [text("This tool intentionally returns an error for testing")];
@@ -131,12 +131,12 @@ fn progressing() -> Tool<Playground> {
     )
 }
 
-/// Needs a client that can sample; says so to one that cannot.
+/// Fails for clients that do not have the capability `sampling`.
 fn capable() -> Tool<Playground> {
     let run = |_, _: NoArguments, cx: CallContext| async move {
-        let said = cx.call.client.capabilities.as_deref().unwrap_or("{}");
+        let capabilities = cx.call.client.capabilities.as_deref().unwrap_or("{}");
         let has = |value: Value| value.get("sampling").is_some();
-        if serde_json::from_str(said).is_ok_and(has) {
+        if serde_json::from_str(capabilities).is_ok_and(has) {
             return Ok(whole(&content(vec![text("The client can sample.")])));
         }
         let fault: Fault<Wire> = wire::MissingCapability.fault().with_facts(|facts| {

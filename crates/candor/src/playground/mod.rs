@@ -1,5 +1,4 @@
-//! A server that fails to order: for our own tests, and for authors of clients who want to see what
-//! theirs does with a failure.
+//! A server that fails on demand, for our tests and for authors of clients who test how theirs handles failures.
 
 mod all_dialects;
 mod conformance;
@@ -12,7 +11,6 @@ use candor_street::{Era, FailureForm, Server, Tool, Tools};
 use script::Scripts;
 use std::time::Duration;
 
-/// The playground.
 pub(crate) struct Playground {
     tools: Tools<Self>,
     failures: FailureForm,
@@ -21,11 +19,15 @@ pub(crate) struct Playground {
 }
 
 impl Playground {
-    /// A playground; with `fixtures` it has the tools of the conformance suite too.
-    pub(crate) fn new(failures: FailureForm, deadline: Option<Duration>, fixtures: bool) -> Self {
+    /// Makes a playground, with the tools of the conformance suite if `conformance` is true.
+    pub(crate) fn new(
+        failures: FailureForm,
+        deadline: Option<Duration>,
+        conformance: bool,
+    ) -> Self {
         let tools = Tools::new("candor-playground", env!("CARGO_PKG_VERSION"));
         let tools = tools::all().into_iter().fold(tools, Tools::with);
-        let more = if fixtures {
+        let more = if conformance {
             conformance::all()
         } else {
             Vec::new()

@@ -1,4 +1,4 @@
-//! Scripts of a flaky tool: each call with the same script and seed does the next step.
+//! Scripts of the tool `flaky`: each call with the same script and seed does the next step.
 
 use super::all_dialects::{AllDialects, replay};
 use candor_fault::{Effect, Fault, ReplayAnswers, Retry};
@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many scripts are remembered; the oldest is forgotten first.
+/// The number of scripts whose progress is stored; the oldest is dropped first.
 const MAX_SCRIPTS: usize = 256;
 
 /// The longest delay of a step.
 const MAX_DELAY_MS: u64 = 60_000;
 
-/// How far each script has come.
+/// The number of calls of each script.
 #[derive(Debug, Default)]
 pub(super) struct Scripts(Mutex<VecDeque<(String, u64, u64)>>);
 
 impl Scripts {
-    /// The number of this call of this script, from 0 on.
+    /// Counts a call of a script. Returns its number, from 0 on.
     pub(super) fn advance(&self, script: &[String], seed: u64) -> u64 {
         let key = script.join("\n");
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,23 +36,20 @@ impl Scripts {
     }
 }
 
-/// One step of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScriptStep {
-    /// Succeeds.
     Ok,
-    /// Fails with a code.
+    /// Fails with a code: dialect and code.
     Fail(String, String),
     /// Succeeds after a while.
     Delay(Duration),
-    /// Panics.
     Panic,
-    /// Does the step in so many of a hundred cases, else succeeds.
+    /// Does the step with this probability in percent, and else succeeds.
     Maybe(u8, Box<ScriptStep>),
 }
 
 impl ScriptStep {
-    /// Reads `ok`, `fail DIALECT/CODE`, `delay MS`, `panic`, or `maybe PERCENT STEP`.
+    /// Parses `ok`, `fail DIALECT/CODE`, `delay MS`, `panic`, or `maybe PERCENT STEP`.
     pub(super) fn parse(text: &str) -> Option<ScriptStep> {
         let (word, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         match word {
@@ -78,7 +75,7 @@ impl ScriptStep {
         }
     }
 
-    /// The step that is really done by call number `call`.
+    /// Returns the step that call number `call` does.
     pub(super) fn decide(self, seed: u64, call: u64) -> ScriptStep {
         match self {
             ScriptStep::Maybe(percent, step) => {
@@ -95,7 +92,7 @@ impl ScriptStep {
     }
 }
 
-/// The failure of a step: nothing happened, and the same call may be sent again where the row is open.
+/// Makes the fault of a step: without effect, and retryable if the row leaves that open.
 pub(super) fn failure(section: &str, code: &str) -> Option<Fault<AllDialects>> {
     let answers = ReplayAnswers {
         retry: Retry::SameCall,
@@ -111,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_read() {
+    fn valid_steps_are_parsed_and_others_are_not() {
         assert_eq!(ScriptStep::parse("ok"), Some(ScriptStep::Ok));
         assert_eq!(
             ScriptStep::parse(" fail orders/3001"),
@@ -140,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_decides_the_same_way_every_time() {
+    fn the_same_seed_decides_the_same_way() {
         let draw = |seed| -> Vec<ScriptStep> {
             let step = ScriptStep::Maybe(50, Box::new(ScriptStep::Panic));
             (0..64)
@@ -153,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn each_script_counts_for_itself_and_few_are_kept() {
+    fn scripts_count_separately_and_the_oldest_is_dropped() {
         let scripts = Scripts::default();
         let script = vec!["ok".to_owned()];
         assert_eq!(scripts.advance(&script, 1), 0);

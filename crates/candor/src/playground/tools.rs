@@ -20,7 +20,7 @@ type ToolResult = Result<Reply, Fault<AllDialects>>;
 /// The largest answer of `flood`.
 const MAX_FLOOD: u64 = 8 * 1024 * 1024;
 
-/// The longest wait that can be asked for: a day.
+/// The longest wait that can be requested: a day.
 const MAX_WAIT_MS: u64 = 86_400_000;
 
 pub(super) fn all() -> Vec<Tool<Playground>> {
@@ -110,7 +110,7 @@ fn requested_fault(fail: &Fail) -> Fault<AllDialects> {
     replay(&fail.dialect, &code, &answers).unwrap_or_else(|| unknown_code(fail, &code))
 }
 
-/// The registered word below a code.
+/// Returns the registered reason below a code.
 fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<AllDialects>> {
     let known: Vec<_> = rows
         .iter()
@@ -131,7 +131,7 @@ fn reason_of(rows: &[&CodeRow], word: &str) -> Result<&'static str, Fault<AllDia
     ))
 }
 
-/// A wrong argument that no schema could name.
+/// Makes the fault for a wrong argument that the schema cannot describe.
 fn wrong_argument(
     path: &[&str],
     index: Option<usize>,
@@ -280,11 +280,11 @@ fn panic() -> Tool<Playground> {
         "panic",
         "Panics inside the server, to show that the answer is an ordinary failure and the server lives on.",
         schema,
-        |_, _: NoArguments, _| async move { panic_on_demand("a panic to order") },
+        |_, _: NoArguments, _| async move { panic_on_demand("a panic on demand") },
     )
 }
 
-#[allow(clippy::panic)] // Panicking is what these tools are for.
+#[allow(clippy::panic)] // These tools exist to panic.
 fn panic_on_demand<T>(why: &'static str) -> T {
     panic!("{why}")
 }

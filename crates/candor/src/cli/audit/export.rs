@@ -1,4 +1,4 @@
-//! `candor audit export`: entries of a log for other programs.
+//! `candor audit export`: prints entries of a log for other programs.
 
 use super::log_entry::{COLUMNS, LogEntry};
 use super::{BROKEN, NamedFile};
@@ -10,27 +10,27 @@ use std::path::PathBuf;
 
 /// Print entries of a log for other programs
 ///
-/// jsonl prints the lines as they stand, so that their hashes can be checked; csv prints a table of
-/// the members that people ask for.
+/// jsonl prints the lines unchanged, so that their hashes can be checked; csv prints a table of the most
+/// important members.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditExportArgs {
-    /// The log: the file that is being written
+    /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
     /// The number of the first entry
     #[arg(long, value_name = "SEQ", default_value_t = 1)]
     from: u64,
-    /// The number of the last entry [default: the last there is]
+    /// The number of the last entry [default: the end of the log]
     #[arg(long, value_name = "SEQ")]
     to: Option<u64>,
-    /// How entries are printed
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ExportFormat {
-    /// The lines as they are
+    /// The unchanged lines
     Jsonl,
     /// A table with a header
     Csv,
@@ -43,42 +43,44 @@ impl AuditExportArgs {
         let entries = lines(log.disk.clone(), &log.name, self.from);
         let entries = entries.map_err(|error| log.cannot_read(&error))?;
         let mut out = BufWriter::new(io::stdout().lock());
-        let mut gone = match self.format {
+        let mut is_closed = match self.format {
             ExportFormat::Jsonl => false,
             ExportFormat::Csv => {
-                closed(write_row(&mut out, COLUMNS.iter().map(|(name, _)| *name)))?
+                is_pipe_closed(write_row(&mut out, COLUMNS.iter().map(|(name, _)| *name)))?
             }
         };
         let mut last = self.from.saturating_sub(1);
         for raw in entries {
             let raw = raw.map_err(|error| log.cannot_read(&error))?;
-            if gone
+            if is_closed
                 || self
                     .to
                     .is_some_and(|to| raw.seq.is_some_and(|seq| seq > to))
             {
                 break;
             }
-            gone = match self.format {
-                ExportFormat::Jsonl => closed(write_line(&mut out, &raw))?,
+            is_closed = match self.format {
+                ExportFormat::Jsonl => is_pipe_closed(write_line(&mut out, &raw))?,
                 ExportFormat::Csv => {
-                    let entry = LogEntry::read(&raw).ok_or_else(|| {
+                    let entry = LogEntry::parse(&raw).ok_or_else(|| {
                         let path = self.path.display();
-                        CommandError::new(format!("what follows line {last} of {path} is no line"))
-                            .with_exit_code(BROKEN)
+                        CommandError::new(format!(
+                            "the line after line {last} of {path} is not a log line"
+                        ))
+                        .with_exit_code(BROKEN)
                     })?;
                     let cells = entry.columns().map(|(_, text)| text);
-                    closed(write_row(&mut out, cells.iter().map(String::as_str)))?
+                    is_pipe_closed(write_row(&mut out, cells.iter().map(String::as_str)))?
                 }
             };
             last = raw.seq.unwrap_or(last);
         }
-        closed(out.flush()).map(|_| ())
+        is_pipe_closed(out.flush()).map(|_| ())
     }
 }
 
-/// Whether the reader went away early, which is no failure.
-fn closed(written: io::Result<()>) -> Result<bool, CommandError> {
+/// Returns true if the reader closed the pipe, which is not a failure.
+fn is_pipe_closed(written: io::Result<()>) -> Result<bool, CommandError> {
     match written {
         Ok(()) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
@@ -91,13 +93,13 @@ fn write_line(out: &mut impl Write, raw: &LogLine) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A row of a table, as RFC 4180 has it.
+/// Writes a row of a table as RFC 4180 defines it.
 fn write_row<'a>(out: &mut impl Write, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    for (place, cell) in cells.enumerate() {
-        if place > 0 {
+    for (index, cell) in cells.enumerate() {
+        if index > 0 {
             out.write_all(b",")?;
         }
-        // A spreadsheet takes such a text for a formula and runs it.
+        // A spreadsheet would run such a text as a formula.
         let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
         let guard = if formula && cell.parse::<i64>().is_err() {
             "'"

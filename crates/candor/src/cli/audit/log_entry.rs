@@ -1,33 +1,31 @@
-//! One entry of a log as people are shown it, whatever server wrote it: members that are not known are
-//! left alone, and ones that are missing are blank.
+//! One entry of a log of any server, as it is shown: unknown members are ignored, missing ones are blank.
 
 use candor_audit::LogLine;
 use serde_json::{Map, Value};
 
-/// The members of an entry.
 pub(super) struct LogEntry {
     members: Map<String, Value>,
 }
 
 impl LogEntry {
-    /// Reads a line; nothing where it is none.
-    pub(super) fn read(raw: &LogLine) -> Option<LogEntry> {
+    /// Parses a line. Returns `None` if it is not an entry.
+    pub(super) fn parse(raw: &LogLine) -> Option<LogEntry> {
         let members = serde_json::from_slice(&raw.bytes).ok()?;
         Some(LogEntry { members })
     }
 
-    /// The first of these members that says something, as text.
+    /// Returns the first of these members that is not null, as text.
     fn text(&self, names: &[&str]) -> String {
         let values = names.iter().filter_map(|name| self.value(name));
-        let mut said = values.filter(|value| !value.is_null());
-        match said.next() {
+        let mut present = values.filter(|value| !value.is_null());
+        match present.next() {
             None => String::new(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         }
     }
 
-    /// A member, or a member of a member.
+    /// Returns a member, or a member of a member (`subject.path`).
     fn value(&self, name: &str) -> Option<&Value> {
         match name.split_once('.') {
             None => self.members.get(name),
@@ -35,22 +33,21 @@ impl LogEntry {
         }
     }
 
-    /// When it was.
-    pub(super) fn when(&self) -> String {
+    pub(super) fn timestamp(&self) -> String {
         self.text(&["timestamp", "at"])
     }
 
-    /// Which tool it is about, or what else it is.
+    /// Returns the tool, or the kind of an entry without a tool.
     pub(super) fn tool(&self) -> String {
         self.text(&["tool_name", "tool", "kind"])
     }
 
-    /// The code of its failure; blank where there was none.
+    /// Returns the code of the failure, or an empty text.
     pub(super) fn code(&self) -> String {
         self.text(&["error_code", "code"])
     }
 
-    /// How it ended.
+    /// Returns the code, or the result if there is no code.
     pub(super) fn outcome(&self) -> String {
         match self.code() {
             none if none.is_empty() => self.text(&["result", "effect", "kind"]),
@@ -58,7 +55,7 @@ impl LogEntry {
         }
     }
 
-    /// What it was about.
+    /// Returns the path, message or repository of the call.
     pub(super) fn detail(&self) -> String {
         self.text(&[
             "subject.path",
@@ -69,13 +66,13 @@ impl LogEntry {
         ])
     }
 
-    /// The columns of a table.
+    /// Returns the cells of a row of the CSV table.
     pub(super) fn columns(&self) -> [(&'static str, String); COLUMNS.len()] {
         COLUMNS.map(|(column, names)| (column, self.text(names)))
     }
 }
 
-/// What a table has, and where it is taken from.
+/// The columns of the CSV table, and the members that fill them.
 pub(super) const COLUMNS: [(&str, &[&str]); 18] = [
     ("seq", &["seq"]),
     ("timestamp", &["timestamp", "at"]),

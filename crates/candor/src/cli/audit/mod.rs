@@ -1,4 +1,4 @@
-//! `candor audit`: looks at chained logs of any server, and the one thing a person may do to them.
+//! `candor audit`: shows and verifies chained logs of any server, and moves broken ones aside.
 
 mod export;
 mod log_entry;
@@ -14,7 +14,7 @@ use clap::Subcommand;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Exit code of a log that is not what it was.
+/// The exit code for a log that was changed.
 const BROKEN: u8 = 3;
 
 #[derive(Debug, Subcommand)]
@@ -27,7 +27,7 @@ pub(super) enum AuditCommand {
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure, 3 the log is not what it was. Answers go to stdout, talk to stderr.
+Exit codes: 0 success, 1 wrong usage or a failure, 3 the log was changed. Results go to stdout, messages to stderr.
 
 Try:
   candor audit verify audit-log.jsonl --checkpoint ~/.local/state/candor/ID/checkpoint.json
@@ -47,7 +47,7 @@ impl AuditCommand {
     }
 }
 
-/// A file that somebody named: the directory that holds it, held open, and its name there.
+/// A file that was named on the command line: its directory, held open, and its name there.
 struct NamedFile {
     path: PathBuf,
     disk: RealDisk,
@@ -78,7 +78,7 @@ impl NamedFile {
         CommandError::new(format!("cannot read {}: {error}", self.path.display()))
     }
 
-    /// How large the log of this name is; a log without a file is a mistake.
+    /// Returns the size of the log. A log without a file is an error.
     fn extent(&self) -> Result<LogSize, CommandError> {
         let extent =
             log_size(self.disk.clone(), &self.name).map_err(|error| self.cannot_read(&error))?;
@@ -91,13 +91,13 @@ impl NamedFile {
         }
     }
 
-    /// The checkpoint in this file.
+    /// Reads the checkpoint in this file.
     fn checkpoint(&self) -> Result<Checkpoint, CommandError> {
-        let there = self
+        let checkpoint = self
             .place()
             .read()
             .map_err(|error| self.cannot_read(&error))?;
-        there.ok_or_else(|| {
+        checkpoint.ok_or_else(|| {
             CommandError::new(format!("there is no checkpoint {}", self.path.display()))
         })
     }
@@ -107,7 +107,7 @@ impl NamedFile {
     }
 }
 
-/// What is wrong with a log, in words.
+/// Describes what is wrong with a log.
 fn describe(flaw: LogFlaw) -> &'static str {
     match flaw {
         LogFlaw::NotALine(_) => "it is no line of a log",
@@ -119,7 +119,7 @@ fn describe(flaw: LogFlaw) -> &'static str {
     }
 }
 
-/// What is wrong with a log, for programs.
+/// Returns the name of a flaw, for programs.
 fn kind_of(flaw: LogFlaw) -> &'static str {
     match flaw {
         LogFlaw::NotALine(_) => "not_a_line",
@@ -131,7 +131,7 @@ fn kind_of(flaw: LogFlaw) -> &'static str {
     }
 }
 
-/// A number and what it counts.
+/// Returns a number and the noun that it counts.
 fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),

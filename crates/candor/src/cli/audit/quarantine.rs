@@ -1,9 +1,9 @@
-//! `candor audit quarantine`: a person moves a log aside, so that a new one can begin.
+//! `candor audit quarantine`: moves a log aside, so that a new one can begin.
 
 use super::verify::{broken_error, key_text};
 use super::{NamedFile, counted, kind_of};
 use crate::cli::{CommandError, print};
-use crate::host::{note, system_clock};
+use crate::host::{print_note, system_clock};
 use candor_audit::{
     CheckpointWriter, PrivateKey, QuarantineError, QuarantinedLog, Signer, quarantine,
     verify_against,
@@ -15,28 +15,28 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long another process is waited for.
+/// The time to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Move a log aside, so that a new one can begin
 ///
-/// Every file of the log is renamed, nothing is removed. The first line of the new log says what
-/// happened, and checkpoints that are given go on with the new log.
+/// Every file of the log is renamed, and none is removed. The first line of the new log records the move, and
+/// the checkpoints that are given continue with the new log.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct QuarantineArgs {
-    /// The log: the file that is being written
+    /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
-    /// A checkpoint of the log, which is to go on with the new one (repeatable)
+    /// A checkpoint of the log, which continues with the new log (repeatable)
     #[arg(long, value_name = "FILE")]
     checkpoint: Vec<PathBuf>,
     /// A file with the Ed25519 key that signs the new checkpoints, without a passphrase
     #[arg(long, value_name = "FILE", requires = "checkpoint")]
     sign_with: Option<PathBuf>,
-    /// Why, in your words: the new log keeps it
+    /// The reason, recorded in the new log
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -54,7 +54,7 @@ impl QuarantineArgs {
             None => None,
         };
         if !self.yes && !self.confirm(&log, &places)? {
-            return Err(CommandError::new("nothing was moved"));
+            return Err(CommandError::new("the log was not moved"));
         }
         let clock = system_clock();
         let checkpoints = CheckpointWriter {
@@ -80,23 +80,23 @@ impl QuarantineArgs {
         print(text.as_bytes())
     }
 
-    /// Asks the person at the terminal.
+    /// Asks the person at the terminal for confirmation.
     fn confirm(&self, log: &NamedFile, places: &[NamedFile]) -> Result<bool, CommandError> {
         if !io::stdin().is_terminal() {
-            return Err(
-                CommandError::new("there is nobody to ask whether to move the log")
-                    .with_hint("say --yes if you mean it"),
-            );
+            return Err(CommandError::new(
+                "the log was not moved: there is no terminal to ask for confirmation",
+            )
+            .with_hint("run it in a terminal, or confirm with --yes"));
         }
-        // What cannot be read is part of why it is moved.
+        // A checkpoint that cannot be read may be the reason for the move.
         let seen = places.iter().filter_map(|place| place.checkpoint().ok());
         let seen: Vec<_> = seen.collect();
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
         let verified = verified.map_err(|error| log.cannot_read(&error))?;
         let path = self.path.display();
         match broken_error(&self.path, &verified) {
-            Some(error) => note(&error.message),
-            None => note(&format!(
+            Some(error) => print_note(&error.message),
+            None => print_note(&format!(
                 "{path} is whole: {}",
                 counted(verified.lines, "line")
             )),
@@ -112,7 +112,7 @@ impl QuarantineArgs {
         Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 
-    /// What the new log says about the old one.
+    /// Returns the first line of the new log, which describes the old one.
     fn first_line(&self, quarantined: &QuarantinedLog) -> Map<String, Value> {
         let clock = system_clock();
         let flaw = quarantined
@@ -134,12 +134,12 @@ impl QuarantineArgs {
     fn failed(&self, error: &QuarantineError) -> CommandError {
         let shown = CommandError::new(format!("{}: {error}", self.path.display()));
         shown.with_hint(match error {
-            QuarantineError::Locked => "end the server that writes it, then try again",
+            QuarantineError::Locked => "stop the server that writes it, then run the command again",
             QuarantineError::TooLong | QuarantineError::NotCanonical(_) => {
-                "say less with --why, then try again"
+                "shorten the text of --why, then run the command again"
             }
             QuarantineError::Failed(_) | QuarantineError::Checkpoint(_) => {
-                "nothing is lost; the same command goes on where this one ended"
+                "nothing is lost; run the command again to continue"
             }
         })
     }
@@ -149,6 +149,6 @@ fn signer(path: &std::path::Path) -> Result<Signer, CommandError> {
     let shown = path.display();
     let key = PrivateKey::from_openssh(key_text(path)?);
     let key =
-        key.map_err(|_| CommandError::new(format!("{shown} is no private key of OpenSSH")))?;
+        key.map_err(|_| CommandError::new(format!("{shown} is not an OpenSSH private key")))?;
     Signer::new(key).map_err(|why| CommandError::new(format!("cannot sign with {shown}: {why}")))
 }

@@ -1,4 +1,4 @@
-//! `candor audit stats`: what a log is about, in numbers.
+//! `candor audit stats`: counts the entries, tools and codes of a log.
 
 use super::NamedFile;
 use super::log_entry::LogEntry;
@@ -11,16 +11,16 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// How many different names are counted; others are counted together.
+/// The number of different names that are counted; further names are counted together.
 const MAX_NAMES: usize = 1000;
 
-/// Count what a log holds
+/// Count the entries of a log
 ///
-/// Its size, the time it covers, and how often each tool and each code stands in it. Nothing is
-/// proved: that is `candor audit verify`.
+/// Prints its size, the time it covers, and how often each tool and each code occurs. It does not check the
+/// hashes: that is `candor audit verify`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditStatsArgs {
-    /// The log: the file that is being written
+    /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
     /// Print JSON
@@ -46,8 +46,8 @@ impl AuditStatsArgs {
         let all = lines(log.disk.clone(), &log.name, 0).map_err(|error| log.cannot_read(&error))?;
         for raw in all {
             let raw = raw.map_err(|error| log.cannot_read(&error))?;
-            match LogEntry::read(&raw) {
-                Some(entry) => counts.take(&entry),
+            match LogEntry::parse(&raw) {
+                Some(entry) => counts.add(&entry),
                 None => counts.unreadable += 1,
             }
         }
@@ -73,9 +73,9 @@ impl AuditStatsArgs {
 }
 
 impl LogCounts {
-    fn take(&mut self, entry: &LogEntry) {
+    fn add(&mut self, entry: &LogEntry) {
         self.lines += 1;
-        let when = Some(entry.when()).filter(|when| !when.is_empty());
+        let when = Some(entry.timestamp()).filter(|when| !when.is_empty());
         if let Some(when) = when {
             self.first.get_or_insert_with(|| when.clone());
             self.last = Some(when);
@@ -87,7 +87,7 @@ impl LogCounts {
     fn text(&self, files: usize, bytes: u64) -> String {
         let mut text = format!("lines  {}\nfiles  {files}\nbytes  {bytes}\n", self.lines);
         if self.unreadable > 0 {
-            text += &format!("no lines of a log  {}\n", self.unreadable);
+            text += &format!("not log lines  {}\n", self.unreadable);
         }
         for (name, when) in [("first", &self.first), ("last", &self.last)] {
             if let Some(when) = when {
@@ -117,7 +117,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: String) {
     *counts.entry(name).or_default() += 1;
 }
 
-/// The most frequent first; of those that are as frequent, by name.
+/// Returns the counts, the most frequent first, and equal ones by name.
 fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
     let all = counts.iter().map(|(name, count)| (name.as_str(), *count));
     let mut all: Vec<_> = all.collect();

@@ -1,4 +1,4 @@
-//! `candor audit tail`: the last entries of a log.
+//! `candor audit tail`: shows the last entries of a log.
 
 use super::NamedFile;
 use super::log_entry::LogEntry;
@@ -9,24 +9,24 @@ use candor_fault::escape_invisible_into;
 use clap::Args;
 use std::path::PathBuf;
 
-/// From how many bytes of a log's end entries are shown.
+/// The number of bytes at the end of a log in which entries are looked for.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How many characters of what an entry was about are shown.
+/// The number of characters of a text that are shown.
 const DETAIL_CHARS: usize = 80;
 
 /// Show the last entries of a log
 ///
-/// One line for each: number, time, tool, how it ended, what it was about.
+/// Prints one line for each: number, time, tool, result, and the path or message.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditTailArgs {
-    /// The log: the file that is being written
+    /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
-    /// How many entries
+    /// The number of entries
     #[arg(short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     count: u32,
-    /// Print the entries as they stand in the log, one JSON object a line
+    /// Print the unchanged entries, one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -53,11 +53,11 @@ const DIM: Style = Style::new().dimmed();
 const TOOL: Style = AnsiColor::Cyan.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
 
-/// An entry on one line.
+/// Formats an entry as one line.
 fn line(raw: &LogLine) -> String {
-    let (Some(seq), Some(entry)) = (raw.seq, LogEntry::read(raw)) else {
+    let (Some(seq), Some(entry)) = (raw.seq, LogEntry::parse(raw)) else {
         return format!(
-            "{FAILED}     ?  no line of a log: {} bytes{FAILED:#}",
+            "{FAILED}     ?  not a log line: {} bytes{FAILED:#}",
             raw.bytes.len()
         );
     };
@@ -65,7 +65,7 @@ fn line(raw: &LogLine) -> String {
         true => Style::new(),
         false => FAILED,
     };
-    let (when, tool) = (visible(&entry.when()), visible(&entry.tool()));
+    let (when, tool) = (visible(&entry.timestamp()), visible(&entry.tool()));
     let (ended, detail) = (visible(&entry.outcome()), visible(&entry.detail()));
     let text = format!(
         "{seq:>6}  {DIM}{when:<24}{DIM:#}  {TOOL}{tool:<20}{TOOL:#}  {outcome}{ended}{outcome:#}  {detail}"
@@ -73,7 +73,7 @@ fn line(raw: &LogLine) -> String {
     text.trim_end().to_owned()
 }
 
-/// Text of others, such that it does nothing to a terminal.
+/// Escapes the text of other people, so that it does nothing to a terminal.
 fn visible(text: &str) -> String {
     let mut shown = String::new();
     escape_invisible_into(text.chars().take(DETAIL_CHARS), &mut shown);

@@ -1,4 +1,4 @@
-//! `candor audit verify`: proves a log whole, or names the first line that is not as it was.
+//! `candor audit verify`: checks every line of a log, and names the first one that was changed.
 
 use super::{BROKEN, NamedFile, counted, describe, kind_of};
 use crate::cli::{CommandError, print};
@@ -7,13 +7,13 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Prove that a log is whole
+/// Check that a log is complete and unchanged
 ///
-/// Looks at every line of every file of the log. Without a checkpoint a log that was cut short at its
-/// end, or written anew as a whole, looks whole: give the checkpoints that are kept elsewhere.
+/// Reads every line of every file of the log. Without a checkpoint it cannot notice that lines are missing at
+/// the end, or that the whole log was written again: give the checkpoints that are stored elsewhere.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditVerifyArgs {
-    /// The log: the file that is being written
+    /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
     /// A checkpoint that the log must agree with (repeatable)
@@ -38,7 +38,7 @@ impl AuditVerifyArgs {
         });
         let checkpoints = checkpoints.collect::<Result<Vec<_>, CommandError>>()?;
         if checkpoints.is_empty() {
-            // Where a checkpoint has seen lines, a log that is gone is broken.
+            // With a checkpoint, a log without a file is a broken log.
             log.extent()?;
         }
         if !keys.is_empty() {
@@ -46,9 +46,9 @@ impl AuditVerifyArgs {
             if let Some((path, _)) = checkpoints.iter().find(unsigned) {
                 let path = path.display();
                 return Err(CommandError::new(format!(
-                    "the checkpoint {path} is not signed by a key that was given"
+                    "the checkpoint {path} is not signed by any of the given keys"
                 ))
-                .with_hint("it may have been replaced; take it for nothing")
+                .with_hint("do not trust it: it may have been replaced")
                 .with_exit_code(BROKEN));
             }
         }
@@ -120,7 +120,7 @@ impl AuditVerifyArgs {
     }
 }
 
-/// What is said about a log that is not what it was.
+/// Returns the error for a log that was changed.
 pub(super) fn broken_error(path: &Path, verified: &Verification) -> Option<CommandError> {
     let flaw = verified.flaw?;
     let (path, seq) = (path.display(), flaw.seq());
@@ -138,10 +138,10 @@ pub(super) fn broken_error(path: &Path, verified: &Verification) -> Option<Comma
     Some(error.with_hint(hint).with_exit_code(BROKEN))
 }
 
-/// The longest file that is read as a key.
+/// The number of bytes of a key file that are read.
 const MAX_KEY: u64 = 64 * 1024;
 
-/// A file that holds a key.
+/// Reads a key file.
 pub(super) fn key_text(path: &Path) -> Result<String, CommandError> {
     use std::io::Read;
     let shown = path.display();
@@ -155,7 +155,7 @@ pub(super) fn key_text(path: &Path) -> Result<String, CommandError> {
 fn public_key(path: &Path) -> Result<PublicKey, CommandError> {
     let key = PublicKey::from_openssh(key_text(path)?.trim());
     key.map_err(|_| {
-        CommandError::new(format!("{} is no public key", path.display()))
-            .with_hint("give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…")
+        CommandError::new(format!("{} is not a public key", path.display()))
+            .with_hint("give a file with one line as ssh-keygen writes it: ssh-ed25519 AAAA…")
     })
 }

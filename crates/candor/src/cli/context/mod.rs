@@ -139,7 +139,7 @@ impl CommonArgs {
     /// Prints a note to stderr.
     fn note(&self, message: &str) {
         if self.error_format == ErrorFormat::Text {
-            crate::host::note(message);
+            crate::host::print_note(message);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `candor github`: the GitHub tools, and the local forge that they work on without GitHub.
+//! `candor github`: the GitHub tools, and the local forge that replaces GitHub.
 
 mod owner_commands;
 mod serve;
@@ -23,14 +23,14 @@ pub(super) enum GithubCommand {
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr.
+Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr.
 
 Try:
-  candor github init                                    a forge with the repository sample/hello
-  candor github import ~/src/project me/project         a copy of a clone of yours
+  candor github init                                    create a forge with the repository sample/hello
+  candor github import ~/src/project me/project         copy one of your clones
   candor github protect me/project main --require-check ci/test
-  candor github status me/project                       its branches, pull requests, rules
-  candor github serve --allow-writes                    the tools, on stdio";
+  candor github status me/project                       show branches, pull requests and rules
+  candor github serve --allow-writes                    serve the tools on stdio";
 
 impl GithubCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
@@ -44,7 +44,7 @@ impl GithubCommand {
     }
 }
 
-/// Who makes the commits of the local forge.
+/// Returns the author of commits in the local forge.
 fn identity() -> Identity {
     Identity {
         name: String::from("Candor"),
@@ -52,8 +52,8 @@ fn identity() -> Identity {
     }
 }
 
-/// The local forge in this directory; where there is none, one with the sample repository is made,
-/// and one that was not made to its end is completed.
+/// Opens the local forge in this directory. If there is none, creates one with the sample repository; completes
+/// one whose creation was interrupted.
 pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, CommandError> {
     candor_forge::local::init(dir)
         .await
@@ -66,25 +66,25 @@ async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
     forge.map_err(|error| forge_error(&error))
 }
 
-/// A sentence about a forge that cannot be had, and what to do.
+/// Converts a refusal of the local forge into an error with a hint.
 fn forge_error(error: &LocalForgeError) -> CommandError {
-    let shown = CommandError::new(error.to_string());
+    let command_error = CommandError::new(error.to_string());
     match error {
-        LocalForgeError::NotAForge(_) => shown.with_hint("make one with `candor github init`"),
-        LocalForgeError::NotEmpty(_) => shown.with_hint("name another directory with --data-dir"),
+        LocalForgeError::NotAForge(_) => command_error.with_hint("create one with `candor github init`"),
+        LocalForgeError::NotEmpty(_) => command_error.with_hint("name another directory with --data-dir"),
         LocalForgeError::Newer { .. } => {
-            shown.with_hint("take a newer candor, or another --data-dir")
+            command_error.with_hint("use a newer candor, or name another directory with --data-dir")
         }
-        LocalForgeError::Exists(_) => shown.with_hint("choose another owner/name"),
-        LocalForgeError::NotARepository(_) => shown.with_hint("give the directory of a clone"),
+        LocalForgeError::Exists(_) => command_error.with_hint("choose another owner/name"),
+        LocalForgeError::NotARepository(_) => command_error.with_hint("name the directory of a clone"),
         LocalForgeError::BadPattern(_) => {
-            shown.with_hint("write a branch; * stands for any text but /")
+            command_error.with_hint("write a branch; * matches any text without /")
         }
         LocalForgeError::Failed(failure) => match **failure {
             Failure::Missing(MissingItem::Repository) => {
-                shown.with_hint("`candor github status` shows all repositories")
+                command_error.with_hint("`candor github status` shows all repositories")
             }
-            _ => shown,
+            _ => command_error,
         },
     }
 }

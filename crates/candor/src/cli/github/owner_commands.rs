@@ -1,4 +1,4 @@
-//! `candor github init`, `import`, `status` and `protect`: the owner's side of the local forge.
+//! `candor github init`, `import`, `status` and `protect`: commands of the local forge's owner.
 
 use super::{forge_error, open};
 use crate::cli::data_dir::DataDirArgs;
@@ -17,10 +17,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Make a local forge with a sample repository
+/// Create a local forge with a sample repository
 ///
 /// The repository sample/hello has a few commits, branches and three pull requests: one that can be
-/// merged, one with a conflict, one that is a draft.
+/// merged, one with a conflict, and a draft.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GithubInitArgs {
     #[command(flatten)]
@@ -36,8 +36,8 @@ impl GithubInitArgs {
         })?;
         let dir = dir.display();
         let message = match created {
-            true => format!("a forge in {dir} with the repository sample/hello\n"),
-            false => format!("the forge in {dir} was there already, and stays as it is\n"),
+            true => format!("created a forge in {dir} with the repository sample/hello\n"),
+            false => format!("the forge in {dir} exists already; nothing was changed\n"),
         };
         print(message.as_bytes())
     }
@@ -49,12 +49,12 @@ fn repo_name(text: &str) -> Result<RepoName, String> {
 
 /// Copy a clone into the local forge
 ///
-/// All branches and tags are copied; the clone itself is left alone and not linked to.
+/// All branches and tags are copied. The clone itself is not changed and not linked to.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GithubImportArgs {
     /// The directory of a clone, bare or not
     path: PathBuf,
-    /// What it is called here
+    /// The name in the local forge
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: RepoName,
     #[command(flatten)]
@@ -68,17 +68,17 @@ impl GithubImportArgs {
             let created = candor_forge::local::import(&dir, &self.path, &self.repo).await;
             created.map_err(|error| forge_error(&error))
         })?;
-        print(format!("{} is there\n", self.repo).as_bytes())
+        print(format!("imported {}\n", self.repo).as_bytes())
     }
 }
 
-/// Show what is in the local forge, or say how a check of a commit ended
+/// Show the repositories of the local forge, or set the result of a check
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GithubStatusArgs {
-    /// One repository; all of them if absent
+    /// The repository [default: all]
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: Option<RepoName>,
-    /// Say how a check ended: NAME=success, NAME=failure or NAME=pending
+    /// Set the result of a check: NAME=success, NAME=failure or NAME=pending
     #[arg(long, value_name = "NAME=STATE", requires = "repo", conflicts_with = "json", value_parser = check)]
     set: Option<(String, CheckState)>,
     /// The branch, tag or commit that was checked [default: the default branch]
@@ -183,7 +183,6 @@ struct ProtectionStatus {
     required_checks: Vec<String>,
 }
 
-/// One repository as it is shown.
 #[derive(Serialize)]
 struct RepoStatus {
     repo: String,
@@ -194,10 +193,10 @@ struct RepoStatus {
     protections: Vec<ProtectionStatus>,
 }
 
-/// How long one look may take.
+/// The time limit for reading one repository.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many branches and pull requests are shown.
+/// The page of branches and pull requests that is shown.
 const FIRST: Paging = Paging {
     page: 1,
     per_page: 100,
@@ -207,7 +206,7 @@ fn failure_error(failure: Failure) -> CommandError {
     forge_error(&failure.into())
 }
 
-/// Everything that is shown of one repository.
+/// Reads the status of one repository.
 async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, CommandError> {
     let turn = BackendContext {
         deadline: Deadline::after(PATIENCE),
@@ -269,7 +268,7 @@ impl From<BranchProtection> for ProtectionStatus {
 }
 
 impl ProtectionStatus {
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let mut words = Vec::new();
         if self.locked {
             words.push(String::from("locked"));
@@ -313,7 +312,7 @@ impl RepoStatus {
             );
         }
         for rules in &self.protections {
-            let _ = writeln!(text, "  rules   {}  {}", rules.branch, rules.words());
+            let _ = writeln!(text, "  rules   {}  {}", rules.branch, rules.describe());
         }
         text
     }
@@ -321,25 +320,25 @@ impl RepoStatus {
 
 /// Protect a branch of a repository in the local forge, or a pattern of branches
 ///
-/// It takes changes through pull requests only then, unless --allow-commits is given. Rules that the
-/// same branch or pattern had before are replaced; where several patterns match, all of them hold.
+/// A protected branch accepts changes only through pull requests, unless --allow-commits is given. New rules
+/// replace earlier rules of the same branch or pattern. If several patterns match, all of them apply.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProtectArgs {
     /// The repository
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
     repo: RepoName,
-    /// The branch; * stands for any text but /
+    /// The branch; * matches any text without /
     branch: String,
     /// A check that must have passed before a merge (repeatable)
     #[arg(long, value_name = "NAME")]
     require_check: Vec<String>,
-    /// Let commits be put on it directly; pull requests still need their checks
+    /// Allow direct commits; pull requests still need their checks
     #[arg(long, requires = "require_check")]
     allow_commits: bool,
-    /// Let nothing change it
+    /// Allow no change at all
     #[arg(long, conflicts_with = "allow_commits")]
     locked: bool,
-    /// Take the rules of exactly this branch or pattern away
+    /// Remove the rules of exactly this branch or pattern
     #[arg(long, conflicts_with_all = ["require_check", "allow_commits", "locked"])]
     remove: bool,
     #[command(flatten)]
@@ -363,11 +362,11 @@ impl ProtectArgs {
                     .await
                     .map_err(|error| forge_error(&error))?;
                 return match gone {
-                    true => Ok(format!("{branch} of {repo} has no rules any more\n")),
-                    false => Err(CommandError::new(format!(
-                        "{branch} of {repo} has no rules of its own"
-                    ))
-                    .with_hint(format!("`candor github status {repo}` shows all rules"))),
+                    true => Ok(format!("removed the rules of {branch} of {repo}\n")),
+                    false => Err(
+                        CommandError::new(format!("{branch} of {repo} has no rules"))
+                            .with_hint(format!("`candor github status {repo}` shows all rules")),
+                    ),
                 };
             }
             forge

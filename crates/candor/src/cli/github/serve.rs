@@ -1,4 +1,4 @@
-//! `candor github serve`: the GitHub tools, on GitHub or on the local forge.
+//! `candor github serve`: serves the GitHub tools on GitHub or on the local forge.
 
 use super::open_local;
 use super::write_options::{self, WriteArgs, allow_list};
@@ -23,30 +23,30 @@ use std::sync::Arc;
 
 /// Serve the GitHub tools over MCP
 ///
-/// On stdin and stdout unless --http is given. The local forge needs no account and no network;
-/// `--backend github` asks GitHub, with the token in GITHUB_TOKEN or --github-token-file. Nothing is
-/// changed without --allow-writes, and every write is on record before it is answered.
+/// Uses stdin and stdout unless --http is given. The local forge needs no account and no network;
+/// `--backend github` uses GitHub, with the token in GITHUB_TOKEN or --github-token-file. Without
+/// --allow-writes nothing is changed. Every write is recorded before its answer is sent.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GithubServeArgs {
-    /// Where repositories are
+    /// The backend that has the repositories
     #[arg(long, value_enum, default_value_t = BackendName::Local)]
     backend: BackendName,
     /// The REST API of GitHub, or https://HOST/api/v3 of an Enterprise server
     #[arg(long, value_name = "URL", default_value = PUBLIC_API)]
     api_url: String,
-    /// A file with the token to show to GitHub; else GITHUB_TOKEN
+    /// A file with the token for GitHub; without it GITHUB_TOKEN is used
     #[arg(long, value_name = "FILE")]
     github_token_file: Option<PathBuf>,
-    /// Touch only repositories of this pattern, `octo-org/*` for example (repeatable)
+    /// Allow only repositories that match this pattern, for example `octo-org/*` (repeatable)
     #[arg(long, value_name = "PATTERN")]
     repos: Vec<String>,
-    /// Which tools there are
+    /// The set of tools
     #[arg(long, value_enum, default_value_t = ToolSet::Standard)]
     tools: ToolSet,
-    /// How many entries of a tree are answered at most
+    /// The maximum number of tree entries in an answer
     #[arg(long, value_name = "N", default_value_t = TREE_ENTRIES, value_parser = entries)]
     max_entries: usize,
-    /// How many writes a minute one repository takes
+    /// The maximum number of writes per minute and repository
     #[arg(long, value_name = "N", default_value_t = WRITES_A_MINUTE, value_parser = writes)]
     writes_per_minute: NonZeroU32,
     #[command(flatten)]
@@ -159,7 +159,7 @@ impl GithubServeArgs {
         }
     }
 
-    /// The token for GitHub: from the file, else from the environment, else none.
+    /// Returns the token for GitHub: from the file, else from the environment, else `None`.
     fn token(&self) -> Result<Option<BearerToken>, CommandError> {
         let text = match &self.github_token_file {
             Some(path) => std::fs::read_to_string(path).map_err(|error| {
@@ -169,10 +169,10 @@ impl GithubServeArgs {
                 ))
             })?,
             None => {
-                // Only the binary reads the environment.
+                // Only this crate reads the environment.
                 #[allow(clippy::disallowed_methods)]
-                let named = std::env::var("GITHUB_TOKEN");
-                match named {
+                let token = std::env::var("GITHUB_TOKEN");
+                match token {
                     Ok(text) if !text.trim().is_empty() => text,
                     _ => return Ok(None),
                 }
@@ -180,7 +180,7 @@ impl GithubServeArgs {
         };
         let token = BearerToken::new(text.trim());
         let unusable = || {
-            CommandError::new("the token for GitHub is empty, or has characters that no token has")
+            CommandError::new("the token for GitHub is empty or contains invalid characters")
                 .with_hint("check the file of --github-token-file, or GITHUB_TOKEN")
         };
         token.map(Some).ok_or_else(unusable)
@@ -188,7 +188,7 @@ impl GithubServeArgs {
 }
 
 fn announce(address: &str) {
-    // Where stderr is gone there is nobody to tell.
+    // If stderr is closed, the message cannot be shown anywhere else.
     let _ = writeln!(
         io::stderr(),
         "github tools listening on http://{address}/mcp"

@@ -1,4 +1,4 @@
-//! What every command that serves the GitHub tools lets its owner decide.
+//! Options of every command that serves the GitHub tools: writes, their token, the form of failures.
 
 use crate::cli::CommandError;
 use crate::cli::data_dir::WRITES;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteArgs {
-    /// Let GitHub tools change something: commit, open, update and merge
+    /// Allow the GitHub tools to write: commit, open, update and merge
     #[arg(long)]
     allow_writes: bool,
-    /// A file with the token that calls of such tools must show, instead of that of --bearer-file
+    /// A file with the token that writing calls must show, instead of the token of --bearer-file
     #[arg(long, value_name = "FILE", requires = "allow_writes")]
     write_bearer_file: Option<PathBuf>,
     /// The form of the GitHub tools' failures
@@ -26,12 +26,12 @@ pub(in crate::cli) struct WriteArgs {
 }
 
 impl WriteArgs {
-    /// The file of the token for writing.
+    /// Returns the file of the token for writes.
     pub(in crate::cli) fn bearer_file(&self) -> Option<&Path> {
         self.write_bearer_file.as_deref()
     }
 
-    /// What these arguments decide; the rest is as usual.
+    /// Returns the configuration that these arguments set; the rest has default values.
     pub(in crate::cli) fn config(&self) -> Config {
         Config {
             allow_writes: self.allow_writes,
@@ -41,19 +41,19 @@ impl WriteArgs {
     }
 }
 
-/// The patterns of `--repos` as one list.
+/// Parses the patterns of `--repos`.
 pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, CommandError> {
     let mut list = AllowList::default();
     for pattern in patterns {
         list = list.with_pattern(pattern).ok_or_else(|| {
-            CommandError::new(format!("`{pattern}` is no pattern of repositories"))
-                .with_hint("write owner/name, where * stands for any text: --repos 'octo-org/*'")
+            CommandError::new(format!("`{pattern}` is not a pattern of repositories"))
+                .with_hint("write owner/name, in which * matches any text: --repos 'octo-org/*'")
         })?;
     }
     Ok(list)
 }
 
-/// The server on this backend, whose lines go to stderr and whose writes go on record in `data`.
+/// Makes the server on a backend. Its lines go to stderr, and its writes are recorded in `data`.
 pub(in crate::cli) fn server(
     forge: Arc<dyn Forge>,
     config: Config,
@@ -75,17 +75,17 @@ pub(in crate::cli) fn server(
 
 fn log_error(path: &Path, error: &WriteLogError) -> CommandError {
     let path = path.display();
-    let shown = CommandError::new(format!("cannot keep the log of writes in {path}: {error}"));
-    shown.with_hint(match error {
+    let command_error = CommandError::new(format!("cannot open the log of writes {path}: {error}"));
+    command_error.with_hint(match error {
         WriteLogError::OldInUse => {
-            String::from("end the other server, or give this one a --data-dir of its own")
+            String::from("stop the other server, or name another directory with --data-dir")
         }
-        WriteLogError::OldInTheWay(name) => format!("move {name} to another place"),
+        WriteLogError::OldInTheWay(name) => format!("move {name} to another directory"),
         WriteLogError::Log(AppendError::Broken(_) | AppendError::Quarantined) => {
             format!(
-                "see `candor audit verify {path}`; `candor audit quarantine {path}` moves it aside"
+                "`candor audit verify {path}` shows what is wrong; `candor audit quarantine {path}` moves the log aside"
             )
         }
-        _ => String::from("name another directory with --data-dir, or leave out --allow-writes"),
+        _ => String::from("name another directory with --data-dir, or leave --allow-writes out"),
     })
 }

@@ -1,4 +1,4 @@
-//! `--backend`: another order system, over HTTP.
+//! `--backend`: an order system behind HTTP.
 
 use crate::cli::CommandError;
 use candor_http_client::{BearerToken, HttpSetupError};
@@ -10,31 +10,33 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct BackendArgs {
-    /// The address of the order system for --adapter http
+    /// The URL of the order system, for --adapter http
     #[arg(long, value_name = "URL")]
     backend: Option<String>,
-    /// A file with the token that the order system is shown
+    /// A file with the token for the order system
     #[arg(long, value_name = "FILE", requires = "backend")]
     backend_bearer_file: Option<PathBuf>,
-    /// Let the order system be on another machine without encryption
+    /// Allow an order system on another machine without encryption
     #[arg(long, requires = "backend")]
     allow_insecure_backend: bool,
 }
 
 impl BackendArgs {
-    /// Nothing here makes sense without the adapter.
+    /// Returns an error if `--backend` is given without `--adapter http`.
     pub(super) fn must_be_absent(&self) -> Result<(), CommandError> {
         match self.backend {
             None => Ok(()),
-            Some(_) => Err(CommandError::new("--backend is for another order system")
-                .with_hint("add --adapter http, or leave out --backend")),
+            Some(_) => Err(
+                CommandError::new("--backend works only with --adapter http")
+                    .with_hint("add --adapter http, or leave --backend out"),
+            ),
         }
     }
 
-    /// The order system, and what must not reach a log.
+    /// Connects to the order system. Returns it with the secrets that must not reach a log.
     pub(super) async fn open(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
         let missing = || {
-            CommandError::new("--adapter http needs the address of the order system")
+            CommandError::new("--adapter http needs the URL of the order system")
                 .with_hint("add --backend URL")
         };
         let url = self.backend.as_ref().ok_or_else(missing)?;
@@ -51,27 +53,26 @@ impl BackendArgs {
     }
 }
 
-/// The token in a file: as it is sent, and as it must not be shown.
+/// Reads the token in a file. Returns it as it is sent, and as text that must not be shown.
 pub(super) fn token(path: &Path) -> Result<(BearerToken, String), CommandError> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandError::new(format!("cannot read the token in {shown}: {error}")))?;
     let text = text.trim().to_owned();
     let bearer = BearerToken::new(&text).ok_or_else(|| {
-        CommandError::new(format!(
-            "{shown} is empty, or has characters that no token has"
-        ))
-        .with_hint("put nothing but the token into it, in visible ASCII")
+        CommandError::new(format!("{shown} is empty or contains invalid characters"))
+            .with_hint("write only the token into it, in visible ASCII characters")
     })?;
     Ok((bearer, text))
 }
 
-/// A sentence about an order system that cannot be asked, and what to do.
+/// Converts the error of a connection into an error with a hint.
 pub(super) fn unusable(error: AdapterSetupError) -> CommandError {
-    let shown = CommandError::new(error.to_string());
+    let command_error = CommandError::new(error.to_string());
     match error {
-        AdapterSetupError::Http(HttpSetupError::Unencrypted) => shown
-            .with_hint("--allow-insecure-backend sends everything in the open, the token among it"),
-        _ => shown.with_hint("docs/adapter-protocol.md says what stands behind the address"),
+        AdapterSetupError::Http(HttpSetupError::Unencrypted) => command_error
+            .with_hint("--allow-insecure-backend sends everything unencrypted, even the token"),
+        _ => command_error
+            .with_hint("docs/adapter-protocol.md describes the protocol that the URL must serve"),
     }
 }

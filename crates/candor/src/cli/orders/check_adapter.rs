@@ -1,8 +1,8 @@
-//! `candor orders check-adapter`: tells whether an order system speaks the adapter protocol.
+//! `candor orders check-adapter`: tests an order system against the adapter protocol.
 
 use super::backend::{token, unusable};
 use crate::cli::{CommandError, print};
-use crate::host::{note, run};
+use crate::host::{print_note, run};
 use anstyle::{AnsiColor, Style};
 use candor_orders::check::{
     AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult, check_adapter,
@@ -12,22 +12,22 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Check an order system that speaks the adapter protocol
+/// Test an order system against the adapter protocol
 ///
-/// Makes up to 30 orders there, each with an external id or a tag that begins with `candor-check-`:
-/// name a test system. What the system does not offer is skipped.
+/// Creates up to 30 orders there, each with an external id or a tag that begins with `candor-check-`:
+/// use a test system. Operations that the system does not offer are skipped.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckAdapterArgs {
-    /// Where the order system is; /v1/… comes behind it
+    /// The URL of the order system, without /v1/…
     #[arg(value_name = "URL")]
     url: String,
-    /// A file with the token to show
+    /// A file with the token for the order system
     #[arg(long, value_name = "FILE")]
     bearer_file: Option<PathBuf>,
-    /// A SKU with at least 100 units in stock; else one is looked up
+    /// A SKU with at least 100 units in stock [default: the first that is found]
     #[arg(long)]
     sku: Option<String>,
-    /// Allow an address without encryption on another machine
+    /// Allow an order system on another machine without encryption
     #[arg(long)]
     allow_insecure_backend: bool,
     /// Print JSON
@@ -43,8 +43,8 @@ impl CheckAdapterArgs {
             allow_insecure: self.allow_insecure_backend,
             ..HttpSettings::new(self.url)
         };
-        note(
-            "this makes orders in the order system; their external ids or tags begin with candor-check-",
+        print_note(
+            "this creates orders in the order system; their external ids or tags begin with candor-check-",
         );
         let goods = CheckOptions { sku: self.sku };
         let mut unprinted = None;
@@ -57,7 +57,7 @@ impl CheckAdapterArgs {
         let report: CheckReport = run(|stop| async move {
             tokio::select! {
                 done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),
-                () = stop.cancelled() => Err(CommandError::new("stopped; some orders may have been made")),
+                () = stop.cancelled() => Err(CommandError::new("the check was stopped; some orders may have been created")),
             }
         })?;
         if let Some(error) = unprinted {
@@ -74,13 +74,13 @@ impl CheckAdapterArgs {
             failed => {
                 let all = report.checks.len();
                 let error = CommandError::new(format!("{failed} of {all} checks failed"));
-                Err(error.with_hint("docs/adapter-protocol.md says what each of them is about"))
+                Err(error.with_hint("docs/adapter-protocol.md describes each check"))
             }
         }
     }
 }
 
-/// One check as a person reads it.
+/// Formats the result of one check.
 fn line(result: &CheckResult) -> String {
     let (word, style) = match result.outcome {
         AdapterCheckOutcome::Ok => ("ok", AnsiColor::Green.on_default()),

@@ -1,4 +1,4 @@
-//! `--database`: where orders are kept.
+//! `--database`: the database of orders.
 
 use crate::cli::CommandError;
 use crate::cli::data_dir::DataDirArgs;
@@ -6,7 +6,7 @@ use candor_orders::sql::{DatabaseUrl, StoreError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// The store of orders in the data directory.
+/// The name of the database file in the data directory.
 const FILE: &str = "orders.db";
 
 #[derive(Debug, Args)]
@@ -19,25 +19,25 @@ pub(super) struct DatabaseArgs {
         hide_env_values = true
     )]
     database: Option<String>,
-    /// A file with what --database would say, so that no password is in the list of processes
+    /// A file that contains the value of --database, so that the process list shows no password
     #[arg(long, value_name = "FILE", conflicts_with = "database")]
     database_from: Option<PathBuf>,
     #[command(flatten)]
     data: DataDirArgs,
 }
 
-/// Where orders are kept, with what must not reach a log.
+/// The location of the database, and the passwords in it that must not reach a log.
 pub(super) struct DatabaseLocation {
     pub(super) place: DatabaseUrl,
-    /// Whether it is a file, which is made where it is missing.
+    /// True for a SQLite file, which is created if it is missing.
     pub(super) is_file: bool,
-    /// Its passwords, in every form in which they may be said.
+    /// The passwords, as they are written in the address and decoded.
     pub(super) passwords: Vec<String>,
 }
 
 impl DatabaseArgs {
     pub(super) fn location(&self) -> Result<DatabaseLocation, CommandError> {
-        let named = match &self.database_from {
+        let value = match &self.database_from {
             None => self.database.clone(),
             Some(path) => {
                 let text = std::fs::read_to_string(path).map_err(|error| {
@@ -47,7 +47,7 @@ impl DatabaseArgs {
                 Some(text.trim().to_owned())
             }
         };
-        match named {
+        match value {
             None => file(&self.data.directory()?.join(FILE)),
             Some(text) if text.contains("://") => server(&text),
             Some(text) => file(Path::new(text.strip_prefix("sqlite:").unwrap_or(&text))),
@@ -55,7 +55,7 @@ impl DatabaseArgs {
     }
 }
 
-/// The store of orders in this data directory.
+/// Returns the location of the database in the data directory.
 pub(super) fn in_data_dir(data: &DataDirArgs) -> Result<DatabaseLocation, CommandError> {
     file(&data.directory()?.join(FILE))
 }
@@ -63,8 +63,8 @@ pub(super) fn in_data_dir(data: &DataDirArgs) -> Result<DatabaseLocation, Comman
 fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
     let unusable = || {
         let path = path.display();
-        CommandError::new(format!("the path {path} cannot be the name of a store"))
-            .with_hint("name a file with --database, in letters that are UTF-8")
+        CommandError::new(format!("the path {path} cannot be a database"))
+            .with_hint("name a file with --database, with a UTF-8 path")
     };
     if path.as_os_str().is_empty() || path.is_dir() {
         return Err(unusable());
@@ -79,8 +79,8 @@ fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
 fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     // The address itself is not shown: it may have a password in it.
     let unknown = || {
-        CommandError::new("--database is neither a file nor an address of PostgreSQL that can be used")
-            .with_hint("write postgres://USER:PASSWORD@HOST/DATABASE, with no other settings behind it than sslmode and its like, or the path of a file")
+        CommandError::new("--database is neither a file nor a usable PostgreSQL address")
+            .with_hint("write the path of a file, or postgres://USER:PASSWORD@HOST/DATABASE with no other settings than sslmode and its like")
     };
     Ok(DatabaseLocation {
         place: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
@@ -89,7 +89,7 @@ fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     })
 }
 
-/// The passwords of an address, as they stand there and as they are meant.
+/// Returns the passwords of an address, as written and percent-decoded.
 fn passwords(url: &str) -> Vec<String> {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -108,7 +108,7 @@ fn passwords(url: &str) -> Vec<String> {
     found
 }
 
-/// The text that stands in an address with `%` and two digits for some of its bytes.
+/// Decodes `%` followed by two hexadecimal digits.
 fn percent_decode(text: &str) -> String {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len());
@@ -126,22 +126,27 @@ fn percent_decode(text: &str) -> String {
 }
 
 impl DatabaseLocation {
-    /// A sentence about a store that cannot be used, without its passwords, and what to do.
+    /// Converts the error of a database into an error with a hint, without passwords.
     pub(super) fn unusable(&self, error: &StoreError) -> CommandError {
-        let said = self.passwords.iter().fold(error.to_string(), |said, one| {
-            said.replace(one.as_str(), "[hidden]")
+        let message = self.passwords.iter().fold(error.to_string(), |text, one| {
+            text.replace(one.as_str(), "[hidden]")
         });
-        let shown = CommandError::new(said);
+        let command_error = CommandError::new(message);
         match error {
-            StoreError::Unreachable(_) if self.is_file => shown.with_hint(
-                "name a file with --database that can be one, in a folder that is there",
-            ),
-            StoreError::Unreachable(_) => {
-                shown.with_hint("check --database, and that the database is running")
+            StoreError::Unreachable(_) if self.is_file => {
+                command_error.with_hint("name a file in an existing directory with --database")
             }
-            StoreError::Empty => shown.with_hint("make its tables with `candor orders migrate`"),
-            StoreError::Newer(_) => shown.with_hint("take a newer candor, or another --database"),
-            StoreError::Foreign(_) => shown.with_hint("name another database with --database"),
+            StoreError::Unreachable(_) => {
+                command_error.with_hint("check --database, and that the database is running")
+            }
+            StoreError::Empty => {
+                command_error.with_hint("create its tables with `candor orders migrate`")
+            }
+            StoreError::Newer(_) => command_error
+                .with_hint("use a newer candor, or name another database with --database"),
+            StoreError::Foreign(_) => {
+                command_error.with_hint("name another database with --database")
+            }
         }
     }
 }
@@ -151,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_passwords_of_an_address_are_found() {
+    fn passwords_of_an_address_are_found() {
         assert_eq!(passwords("postgres://u:p%40ss@h:5/db"), ["p%40ss", "p@ss"]);
         assert_eq!(passwords("postgres://u:a@b@h/db"), ["a@b"]);
         assert_eq!(
@@ -168,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_means_what_its_digits_say() {
+    fn percent_escapes_are_decoded() {
         for (text, means) in [
             ("a%2Fb", "a/b"),
             ("50%", "50%"),

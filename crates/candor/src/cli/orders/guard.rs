@@ -1,4 +1,4 @@
-//! What the owner decides about limits, deadlines, retries and the breaker.
+//! Options for limits, deadlines, retries and the circuit breaker.
 
 use crate::cli::failure_form::FailureFormArg;
 use candor_guard::retry::RetryPolicy;
@@ -12,28 +12,28 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct GuardArgs {
-    /// How many calls a minute one client may make; 0 for any number
+    /// The maximum number of calls per minute and client; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = CALLS_A_MINUTE.get())]
     calls_per_minute: u32,
-    /// How many calls a minute one client may make of one tool; 0 for any number
+    /// The maximum number of calls per minute, client and tool; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = TOOL_CALLS_A_MINUTE.get())]
     tool_calls_per_minute: u32,
-    /// How long a call may take, all its attempts together
+    /// The deadline of a call with all its attempts, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = millis(DEADLINE), value_parser = clap::value_parser!(u64).range(1..=DAY_MS))]
     deadline_ms: u64,
-    /// After how many failures in a row the order system is left alone; 0 for never
+    /// The number of consecutive failures after which the order system is not called for a while; 0 for never
     #[arg(long, value_name = "N", default_value_t = 5)]
     breaker_failures: u32,
-    /// For how long it is left alone
+    /// The time for which it is not called, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=DAY_MS))]
     breaker_pause_ms: u64,
-    /// How often a call is tried at most, where trying again is safe
+    /// The maximum number of attempts of a call, if a retry is safe
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10))]
     attempts: u32,
-    /// How many retries all calls together may make for every hundred calls
+    /// The maximum number of retries per hundred calls, for all calls together
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1000))]
     retry_percent: u32,
-    /// The form of failures that the published schema shows
+    /// The form of failures
     #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
     failures: FailureFormArg,
 }
@@ -43,9 +43,9 @@ fn millis(time: Duration) -> u64 {
 }
 
 impl GuardArgs {
-    /// What these arguments decide; these texts are kept out of logs.
+    /// Returns the configuration that these arguments set; `secrets` are kept out of logs.
     pub(super) fn config(&self, secrets: Vec<String>) -> Config {
-        let default_currency = GuardConfig::default();
+        let defaults = GuardConfig::default();
         let attempts = NonZeroU32::new(self.attempts).unwrap_or(NonZeroU32::MIN);
         let guard = GuardConfig {
             deadline: self.deadline(),
@@ -53,10 +53,10 @@ impl GuardArgs {
             breaker_pause: Duration::from_millis(self.breaker_pause_ms),
             retry: RetryPolicy {
                 attempts,
-                ..default_currency.retry
+                ..defaults.retry
             },
             retry_percent: self.retry_percent,
-            ..default_currency
+            ..defaults
         };
         Config {
             failures: self.failures.into(),

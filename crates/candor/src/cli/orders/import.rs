@@ -1,4 +1,4 @@
-//! `candor orders import`: bring one's own catalogue and stock into a store.
+//! `candor orders import`: imports a catalogue with its stock.
 
 use super::database::{DatabaseArgs, DatabaseLocation};
 use super::migrate::CurrencyArgs;
@@ -11,13 +11,13 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Bring a catalogue with its stock into a store, from a file in JSON
+/// Import a catalogue with its stock from a JSON file
 ///
-/// All of it or nothing. What is there already is changed where it differs; what the file does not name
-/// stays as it is, so the same file can be brought in again. Tables are made where they are missing.
+/// The import is done completely or not at all. Existing entries that differ are changed, and entries that the
+/// file does not name stay unchanged, so the same file can be imported again. Missing tables are created.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OrdersImportArgs {
-    /// Locations, products, their variants with prices, and how many lie where; docs/orders.md has its form
+    /// A file with locations, products, variants, prices and stock; docs/orders.md describes the format
     file: PathBuf,
     #[command(flatten)]
     database: DatabaseArgs,
@@ -43,8 +43,9 @@ impl OrdersImportArgs {
             ImportError::Store(error) => location.unusable(error),
             _ => {
                 let file = self.file.display();
-                CommandError::new(format!("{file} was not brought in: {error}"))
-                    .with_hint("nothing was changed; docs/orders.md says how the file is written")
+                CommandError::new(format!("{file} was not imported: {error}")).with_hint(
+                    "nothing was changed; docs/orders.md describes the format of the file",
+                )
             }
         }
     }
@@ -61,7 +62,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
         true => Err(CommandError::new(format!(
             "the catalogue {shown} has more than {IMPORT_MAX} bytes"
         ))
-        .with_hint("bring it in in parts")),
+        .with_hint("split it and import the parts")),
     }
 }
 
@@ -78,7 +79,7 @@ fn summary(imported: &ImportReport) -> String {
             changed,
             same,
         } = tally;
-        format!("{name:<11}{made} made, {changed} changed, {same} as they were\n")
+        format!("{name:<11}{made} created, {changed} changed, {same} unchanged\n")
     };
     [
         line("locations", locations),

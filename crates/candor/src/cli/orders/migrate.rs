@@ -1,4 +1,4 @@
-//! `candor orders migrate`: make the tables of a store.
+//! `candor orders migrate`: creates the tables of a database.
 
 use super::database::{DatabaseArgs, DatabaseLocation};
 use crate::cli::{CommandError, print};
@@ -7,10 +7,10 @@ use candor_orders::model::Currency;
 use candor_orders::sql::{self, MigrationOutcome, migrate};
 use clap::Args;
 
-/// Make the tables of a store, where they are missing
+/// Create the tables of a database if they are missing
 ///
-/// Tables that are there stay as they are, so this can be run before every start. Several at once do
-/// no harm: one of them makes the tables.
+/// Existing tables stay unchanged, so this can be run before every start. Several runs at the same time do no
+/// harm: one of them creates the tables.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MigrateArgs {
     #[command(flatten)]
@@ -21,14 +21,13 @@ pub(in crate::cli) struct MigrateArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct CurrencyArgs {
-    /// The currency of the catalogue's prices, once and for all [default: USD]
+    /// The currency of the catalogue's prices, which cannot be changed later [default: USD]
     #[arg(long, value_name = "CODE", value_parser = currency)]
     currency: Option<Currency>,
 }
 
 impl CurrencyArgs {
-    /// Makes the tables where they are missing; a store that is there must have the currency that was
-    /// asked for.
+    /// Creates the tables if they are missing. An existing database must have the given currency.
     pub(super) async fn migrate(
         &self,
         location: &DatabaseLocation,
@@ -37,30 +36,30 @@ impl CurrencyArgs {
         let unusable = |error| location.unusable(&error);
         let migrated = migrate(place, self.currency.map_or_else(default_currency, Ok)?).await;
         let migrated = migrated.map_err(unusable)?;
-        let Some(asked) = self.currency else {
+        let Some(given) = self.currency else {
             return Ok(migrated);
         };
-        let there = sql::currency(place).await.map_err(unusable)?;
-        match there == asked {
+        let existing = sql::currency(place).await.map_err(unusable)?;
+        match existing == given {
             true => Ok(migrated),
             false => {
-                let (there, asked) = (there.code(), asked.code());
-                let why = format!("the store has its prices in {there}, not in {asked}");
-                Err(CommandError::new(why)
-                    .with_hint("leave out --currency, or name another --database"))
+                let (existing, given) = (existing.code(), given.code());
+                let message =
+                    format!("the prices of the database are in {existing}, not in {given}");
+                Err(CommandError::new(message)
+                    .with_hint("leave --currency out, or name another database with --database"))
             }
         }
     }
 }
 
-/// The currency of a store that nobody names one for.
+/// Returns the currency of a database if none is given.
 pub(super) fn default_currency() -> Result<Currency, CommandError> {
-    Currency::read("USD").ok_or_else(|| CommandError::new("the dollar is gone"))
+    Currency::read("USD").ok_or_else(|| CommandError::new("USD is not a known currency"))
 }
 
-/// A currency as it is typed.
 fn currency(code: &str) -> Result<Currency, String> {
-    let unknown = || String::from("give a code of ISO 4217 in capitals, USD or EUR for example");
+    let unknown = || String::from("give an ISO 4217 code in capitals, for example USD or EUR");
     Currency::read(code).ok_or_else(unknown)
 }
 
@@ -69,8 +68,8 @@ impl MigrateArgs {
         let location = self.database.location()?;
         let migrated = run(|_| async { self.currency.migrate(&location).await })?;
         print(match migrated {
-            MigrationOutcome::Created => b"tables made\n",
-            MigrationOutcome::Current => b"tables are there already; nothing was changed\n",
+            MigrationOutcome::Created => b"tables created\n",
+            MigrationOutcome::Current => b"the tables exist already; nothing was changed\n",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `candor orders`: the order tools, and the store that they work on without another order system.
+//! `candor orders`: the order tools, and the commands for their own database.
 
 mod backend;
 mod check_adapter;
@@ -23,15 +23,15 @@ pub(super) enum OrdersCommand {
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr.
+Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr.
 
 Try:
-  candor orders seed                                    a store with a sample catalogue
-  candor orders import catalogue.json                   a store with a catalogue of your own
-  candor orders serve                                   the tools, on stdio, on a store of their own
-  candor orders serve --http --port 0                   the same over HTTP
-  candor orders migrate --database postgres://…         make the tables for several servers
-  candor orders check-adapter http://127.0.0.1:9000     does that order system keep the protocol?";
+  candor orders seed                                    create a database with a sample catalogue
+  candor orders import catalogue.json                   create a database with your own catalogue
+  candor orders serve                                   serve the tools on stdio, on their own database
+  candor orders serve --http --port 0                   serve the same tools over HTTP
+  candor orders migrate --database postgres://…         create the tables for several servers
+  candor orders check-adapter http://127.0.0.1:9000     test an order system against the adapter protocol";
 
 impl OrdersCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {

@@ -1,4 +1,4 @@
-//! `candor orders seed`: fill a store with samples.
+//! `candor orders seed`: fills a database with samples.
 
 use super::database::DatabaseArgs;
 use super::migrate::CurrencyArgs;
@@ -8,15 +8,15 @@ use candor_orders::sql::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, seed};
 use clap::Args;
 use std::io::{self, IsTerminal as _, Write as _};
 
-/// Fill a store with a sample catalogue, stock and customers
+/// Fill a database with a sample catalogue, stock and customers
 ///
-/// The same on every machine. What is there already stays as it is, so this can be run again; tables
-/// are made where they are missing.
+/// The samples are the same on every machine. Existing entries stay unchanged, so this can be run again.
+/// Missing tables are created.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SeedArgs {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// Have so many sample orders too
+    /// The number of sample orders
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=SAMPLE_ORDERS_MAX))]
     orders: u64,
     #[command(flatten)]
@@ -32,7 +32,7 @@ impl SeedArgs {
         let terminal = io::stderr().is_terminal();
         let mut progress = |done: u64, all: u64| {
             if terminal {
-                // Where stderr is gone there is nobody to tell.
+                // If stderr is closed, the message cannot be shown anywhere else.
                 let _ = write!(io::stderr(), "\r{done} of {all} orders");
             }
         };
@@ -46,7 +46,7 @@ impl SeedArgs {
         }
         let seeded = seeded?;
         let text = format!(
-            "made    {}\nthere   {}\n",
+            "created   {}\nexisting  {}\n",
             counted(&seeded.made),
             counted(&seeded.there)
         );

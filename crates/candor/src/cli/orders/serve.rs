@@ -1,4 +1,4 @@
-//! `candor orders serve`: the order tools, on a store of their own or in front of an order system.
+//! `candor orders serve`: serves the order tools on their own database or on another order system.
 
 use super::backend::BackendArgs;
 use super::database::{DatabaseArgs, DatabaseLocation, in_data_dir};
@@ -22,35 +22,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the order tools are, over HTTP.
+/// The path of the order tools over HTTP.
 pub(in crate::cli) const ORDERS: &str = "/orders/mcp";
 
 /// Serve the order tools over MCP
 ///
-/// On stdin and stdout unless --http is given. Without --database, orders are kept in a file of the
-/// data directory, which is made where it is missing. Every change needs an idempotencyKey: sent again
-/// with the same key it is made once, and its outcome comes back.
+/// Uses stdin and stdout unless --http is given. Without --database, orders are stored in a file of the data
+/// directory, which is created if it is missing. Every change needs an idempotencyKey: a call that is sent again
+/// with the same key is done once, and returns the same result.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OrdersServeArgs {
-    /// What keeps the orders
+    /// The system that stores the orders
     #[arg(long, value_enum, default_value_t = AdapterName::Sql)]
     adapter: AdapterName,
     #[command(flatten)]
     database: DatabaseArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// How many connections to PostgreSQL are open at most
+    /// The maximum number of connections to PostgreSQL
     #[arg(long, value_name = "N", default_value_t = CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: u32,
-    /// For how many hours the outcome of an idempotencyKey is kept
+    /// The number of hours for which the result of an idempotencyKey is stored
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=8784))]
     keep_keys_hours: u64,
     #[command(flatten)]
     guard: GuardArgs,
-    /// A script of failures to be met on the way to the orders, for authors of clients
+    /// A script of faults to inject before the order system, for authors of clients
     #[arg(long, value_name = "FILE")]
     faulty: Option<PathBuf>,
-    /// A file with the token that changes must show, instead of that of --bearer-file
+    /// A file with the token that writing calls must show, instead of the token of --bearer-file
     #[arg(long, value_name = "FILE", requires = "http")]
     write_bearer_file: Option<PathBuf>,
     /// Listen on HTTP at /orders/mcp instead of stdio
@@ -62,7 +62,7 @@ pub(in crate::cli) struct OrdersServeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AdapterName {
-    /// A database of its own, see --database
+    /// A database, see --database
     Sql,
     /// Another order system, see --backend
     Http,
@@ -97,14 +97,14 @@ impl OrdersServeArgs {
             Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
         };
         let changed = match self.adapter {
-            AdapterName::Sql => "its own store",
+            AdapterName::Sql => "its own database",
             AdapterName::Http => "the order system behind it",
         };
         self.listen
             .serve(make, |address| announce(address, changed))
     }
 
-    /// The order system, failing as the script says where there is one.
+    /// Wraps the order system with the script of faults, if one is given.
     fn scripted(&self, adapter: Arc<dyn Adapter>) -> Result<Arc<dyn Adapter>, CommandError> {
         match &self.faulty {
             None => Ok(adapter),
@@ -121,7 +121,7 @@ impl OrdersServeArgs {
         Ok(server(adapter, self.guard.config(secrets), metrics))
     }
 
-    /// The store, and what of its address must not reach a log.
+    /// Opens the database. Returns it with the passwords that must not reach a log.
     async fn sql(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
         self.backend.must_be_absent()?;
         let location = self.database.location()?;
@@ -140,12 +140,12 @@ fn script(path: &Path) -> Result<Script, CommandError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandError::new(format!("cannot read the script {shown}: {error}")))?;
     Script::read(&text).map_err(|error| {
-        CommandError::new(format!("the script {shown} cannot be played: {error}"))
-            .with_hint("docs/orders.md says how scripts are written")
+        CommandError::new(format!("the script {shown} is not valid: {error}"))
+            .with_hint("docs/orders.md describes the format of scripts")
     })
 }
 
-/// A store; a file that is missing is made.
+/// Opens a database, and creates a SQLite file that is missing.
 async fn open(
     location: &DatabaseLocation,
     config: SqlConfig,
@@ -160,13 +160,13 @@ async fn open(
     ))
 }
 
-/// Makes the tables of a file where they are missing; says whether they were.
+/// Creates the tables of a SQLite file if they are missing.
 async fn create_tables(location: &DatabaseLocation) -> Result<MigrationOutcome, CommandError> {
     let migrated = migrate(&location.place, default_currency()?).await;
     migrated.map_err(|error| location.unusable(&error))
 }
 
-/// The store of orders in this data directory, with the sample catalogue where it is new.
+/// Opens the database in the data directory, and fills a new one with the sample catalogue.
 pub(in crate::cli) async fn open_in_data_dir(
     data: &DataDirArgs,
 ) -> Result<Arc<dyn Adapter>, CommandError> {
@@ -178,7 +178,7 @@ pub(in crate::cli) async fn open_in_data_dir(
     open(&location, SqlConfig::default()).await
 }
 
-/// The server in front of this order system.
+/// Makes the server in front of an order system.
 pub(in crate::cli) fn server(
     adapter: Arc<dyn Adapter>,
     config: Config,
@@ -189,7 +189,7 @@ pub(in crate::cli) fn server(
 }
 
 fn announce(address: &str, changed: &str) {
-    // Where stderr is gone there is nobody to tell.
+    // If stderr is closed, the message cannot be shown anywhere else.
     let _ = writeln!(
         io::stderr(),
         "order tools listening on http://{address}{ORDERS}\nThis endpoint changes data in {changed}."

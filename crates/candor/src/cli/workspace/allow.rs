@@ -1,4 +1,4 @@
-//! `candor workspace allow`: a plan of one phase, written, shown and signed in one step.
+//! `candor workspace allow`: writes, shows and signs a plan of one phase in one step.
 
 use super::approve::{DEFAULT_DURATION, approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, lint_plan, short};
@@ -7,7 +7,7 @@ use super::serve::toolchains;
 use super::sign::SignArgs;
 use super::{duration, prompt, shell_words};
 use crate::cli::{CommandError, print};
-use crate::host::note;
+use crate::host::print_note;
 use candor_workspace::approval::Signers;
 use candor_workspace::plan::store::{StoredPlan, save};
 use candor_workspace::plan::{
@@ -16,17 +16,16 @@ use candor_workspace::plan::{
 use clap::Args;
 use std::time::Duration;
 
-/// The id of the only phase.
 const PHASE: &str = "WORK";
 
-/// Let agents change some files: writes, shows and signs a plan in one step
+/// Allow agents to change some files: write, show and sign a plan in one step
 ///
-/// Globs are relative to the workspace: `*` stays within a name, `**` crosses directories. Quote them,
-/// so that the shell leaves them alone. What agents may never change (.git, docs/plans, the audit log)
-/// stays out of reach whatever a glob says.
+/// Globs are relative to the workspace: `*` matches within a name, `**` also matches directories. Quote them, so
+/// that the shell does not expand them. A glob never includes files that agents may not change: .git, docs/plans
+/// and the audit log.
 ///
-/// A command of --verify is taken apart at spaces and quotes; no shell runs it. For cargo the
-/// directories of the toolchain are passed on, and target may be written.
+/// A command of --verify is split at spaces and quotes; no shell runs it. Cargo also gets the directories of its
+/// toolchain, and may write to target.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,16 +35,16 @@ pub(in crate::cli) struct AllowArgs {
     /// The files, as globs
     #[arg(required = true, value_name = "GLOB")]
     globs: Vec<String>,
-    /// A command that proves the work (repeatable)
+    /// A command that verifies the changes (repeatable)
     #[arg(long, value_name = "COMMAND", value_parser = command)]
     verify: Vec<CommandWords>,
-    /// Run the commands after each write, and undo the write where one fails
+    /// Run the commands after each write, and undo the write if one fails
     #[arg(long, requires = "verify")]
     each_write: bool,
-    /// How long this holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    /// The duration of the approval: 30m, 4h, 7d
+    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
     duration: Duration,
-    /// What may be done to the files
+    /// The allowed operations
     #[arg(
         long,
         value_name = "LIST",
@@ -54,19 +53,19 @@ pub(in crate::cli) struct AllowArgs {
         value_parser = operation
     )]
     operations: Vec<Operation>,
-    /// What this is about [default: the globs]
+    /// The title of the plan [default: the globs]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A directory that the commands may write (repeatable)
+    /// A directory to which the commands may write (repeatable)
     #[arg(long, value_name = "DIR", requires = "verify")]
     writable: Vec<String>,
-    /// Let the commands use the network
+    /// Allow the commands to use the network
     #[arg(long, requires = "verify")]
     network: bool,
-    /// Hold Rust files to the strict profile: no unwrap, panic or unsafe outside tests
+    /// Apply the strict profile to Rust files: no unwrap, panic or unsafe outside tests
     #[arg(long)]
     rust_strict: bool,
-    /// A variable that the commands get, from the server or with this value (repeatable)
+    /// An environment variable for the commands, with the server's value or this one (repeatable)
     #[arg(long, value_name = "NAME[=VALUE]", requires = "verify", value_parser = variable)]
     env: Vec<Env>,
     #[command(flatten)]
@@ -75,7 +74,7 @@ pub(in crate::cli) struct AllowArgs {
     workspace: WorkspaceArgs,
 }
 
-/// A command, taken apart.
+/// A command, split into words.
 #[derive(Debug, Clone)]
 struct CommandWords(Vec<String>);
 
@@ -86,7 +85,9 @@ fn command(text: &str) -> Result<CommandWords, String> {
 fn operation(text: &str) -> Result<Operation, String> {
     let mut all = Operation::ALL.into_iter();
     all.find(|operation| operation.name() == text)
-        .ok_or_else(|| String::from("give create, modify and delete, apart by commas"))
+        .ok_or_else(|| {
+            String::from("give a list of create, modify and delete, separated by commas")
+        })
 }
 
 fn variable(text: &str) -> Result<Env, String> {
@@ -111,18 +112,18 @@ impl AllowArgs {
         self.sign.require_terminal(decided)?;
         let shown = plan_page::render(&workspace, &stored, &lints);
         print(shown.as_bytes())?;
-        if !decided && !prompt::yes("Sign it?")? {
+        if !decided && !prompt::confirm("Sign it?")? {
             return print(b"nothing was written\n");
         }
         let approver = key_file.open()?;
         let saved = save(&workspace.root.disk(), &stored.plan);
-        saved.map_err(|error| CommandError::new(format!("the plan cannot be stored: {error}")))?;
+        saved.map_err(|error| CommandError::new(format!("cannot store the plan: {error}")))?;
         let approved = approve(&workspace, &approver, &signers, &stored.hash, self.duration)?;
         print(summary(&stored.hash, &approved).as_bytes())?;
         note_other_plans(&workspace, &signers, &stored.hash)
     }
 
-    /// Whether the globs are what people mean by them.
+    /// Returns an error for globs that do not mean what they seem to.
     fn check_globs(&self, workspace: &OpenedWorkspace) -> Result<(), CommandError> {
         let at = |glob: &String| workspace.root.path().join(glob);
         let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', '{', '\\']);
@@ -134,11 +135,11 @@ impl AllowArgs {
                 dir => format!("{dir}/**"),
             };
             return Err(CommandError::new(format!("{dir:?} is a directory"))
-                .with_hint(format!("to allow every file in it write '{all}'")));
+                .with_hint(format!("to allow every file in it, write '{all}'")));
         }
         if plain.len() > 1 && plain.iter().all(|glob| at(glob).is_file()) {
-            note(
-                "these are names of single files; quote a glob ('src/**'), so that the shell leaves it alone",
+            print_note(
+                "these are names of single files; quote globs ('src/**'), so that the shell does not expand them",
             );
         }
         Ok(())
@@ -161,12 +162,12 @@ impl AllowArgs {
             if writable.is_empty() {
                 writable.push(String::from("target"));
             }
-            note(
-                "for cargo the plan passes on where its toolchain is, and lets it write what `writing` says",
+            print_note(
+                "the plan gives cargo the directories of its toolchain, and lets it write to the directories under `writing`",
             );
             if !workspace.root.path().join("Cargo.lock").exists() {
-                note(
-                    "there is no Cargo.lock, and the commands cannot write one: `cargo generate-lockfile` makes it",
+                print_note(
+                    "there is no Cargo.lock, and the commands cannot write one; create it with `cargo generate-lockfile`",
                 );
             }
         }
@@ -204,13 +205,13 @@ impl AllowArgs {
             objective: format!("Let an agent change {files}."),
             phases: vec![phase],
         };
-        // The bounds are looked at where a plan is read.
+        // Parsing the plan checks its bounds.
         let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
         Plan::from_value(value).map_err(|error| CommandError::new(error.to_string()))
     }
 }
 
-/// The start of a text, short enough for a title.
+/// Shortens a text so that it fits a title.
 fn shorten(text: &str) -> String {
     const CHARS: usize = 60;
     match text.char_indices().nth(CHARS) {
@@ -219,7 +220,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Says where an agent has to name its plan, because it has several.
+/// Prints a note if other plans are approved too, because the agent must then name its plan.
 fn note_other_plans(
     workspace: &OpenedWorkspace,
     signers: &Signers,
@@ -234,8 +235,8 @@ fn note_other_plans(
         }
     }
     if !others.is_empty() {
-        note(&format!(
-            "other plans are approved too ({}): an agent has to say which one it works by; `candor workspace revoke` ends one",
+        print_note(&format!(
+            "other plans are approved too ({}): an agent must name the plan it works by; `candor workspace revoke` revokes one",
             others.join(", ")
         ));
     }

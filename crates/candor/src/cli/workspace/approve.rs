@@ -1,4 +1,4 @@
-//! Approving a plan: signed, checked as the server will check it, stored beside the plan, on record.
+//! Approves a plan: signs it, checks the approval as the server does, stores it beside the plan, records it.
 
 use super::opened::{OpenedWorkspace, short};
 use super::sign::Approver;
@@ -10,10 +10,10 @@ use candor_workspace::approval::{
 use candor_workspace::plan::PlanHash;
 use std::time::Duration;
 
-/// How long an approval holds unless the person says otherwise.
+/// The default duration of an approval.
 pub(super) const DEFAULT_DURATION: &str = "8h";
 
-/// Approves a plan that is stored.
+/// Approves a stored plan.
 pub(super) fn approve(
     workspace: &OpenedWorkspace,
     approver: &Approver,
@@ -45,7 +45,7 @@ pub(super) fn approve(
     Ok(approved)
 }
 
-/// What is said about a plan that was approved.
+/// Returns the message about an approved plan.
 pub(super) fn summary(plan: &PlanHash, approved: &ValidApproval) -> String {
     format!(
         "approved {} by {} until {}\n",

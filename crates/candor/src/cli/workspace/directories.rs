@@ -1,4 +1,4 @@
-//! Where this program keeps keys and state: outside every workspace.
+//! The directories of keys and of state, which are outside every workspace.
 
 use crate::cli::{CommandError, xdg};
 use candor_workspace::approval::Signers;
@@ -6,15 +6,15 @@ use candor_workspace::path::Root;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// The file that says who may approve, in the configuration directory.
+/// The name of the approvers file in the configuration directory.
 const APPROVERS: &str = "approvers";
 
-/// The key of the person at this machine, in the configuration directory.
+/// The name of the owner's key in the configuration directory.
 const KEY: &str = "approver.key";
 
 #[derive(Debug, Args)]
 pub(super) struct DirectoryArgs {
-    /// The directory of keys and of who may approve [default: candor in $XDG_CONFIG_HOME, else ~/.config/candor]
+    /// The directory of keys and approvers [default: candor in $XDG_CONFIG_HOME, else ~/.config/candor]
     #[arg(
         long,
         value_name = "DIR",
@@ -32,7 +32,7 @@ pub(super) struct DirectoryArgs {
     state_dir: Option<PathBuf>,
 }
 
-/// Both directories, absolute; neither has to exist.
+/// The absolute paths of both directories; neither has to exist.
 #[derive(Debug, Clone)]
 pub(super) struct Directories {
     pub(super) config: PathBuf,
@@ -40,29 +40,29 @@ pub(super) struct Directories {
 }
 
 impl DirectoryArgs {
-    /// The flags with which another process finds the same directories.
+    /// Returns the options with which another process finds the same directories.
     pub(super) fn flags(&self, directories: &Directories) -> Vec<String> {
         let mut flags = Vec::new();
-        let said = [
+        let options = [
             ("--config-dir", &self.config_dir, &directories.config),
             ("--state-dir", &self.state_dir, &directories.state),
         ];
-        for (flag, given, place) in said {
+        for (flag, given, path) in options {
             if given.is_some() {
-                flags.extend([flag.to_owned(), place.display().to_string()]);
+                flags.extend([flag.to_owned(), path.display().to_string()]);
             }
         }
         flags
     }
 
     pub(super) fn directories(&self) -> Result<Directories, CommandError> {
-        let config = named(
+        let config = directory_or_default(
             &self.config_dir,
             "XDG_CONFIG_HOME",
             ".config",
             "--config-dir",
         )?;
-        let state = named(
+        let state = directory_or_default(
             &self.state_dir,
             "XDG_STATE_HOME",
             ".local/state",
@@ -72,7 +72,7 @@ impl DirectoryArgs {
     }
 }
 
-fn named(
+fn directory_or_default(
     given: &Option<PathBuf>,
     variable: &str,
     below_home: &str,
@@ -88,24 +88,23 @@ fn named(
 }
 
 impl Directories {
-    /// Who may approve.
     pub(super) fn approvers(&self) -> PathBuf {
         self.config.join(APPROVERS)
     }
 
-    /// The key of the person at this machine.
+    /// Returns the path of the owner's key.
     pub(super) fn key(&self) -> PathBuf {
         self.config.join(KEY)
     }
 
-    /// Everybody who may approve, by our own file and by others.
+    /// Reads the approvers file and further files of the same form.
     pub(super) fn signers(&self, others: &[PathBuf]) -> Result<Signers, String> {
         let mut signers = Signers::default();
         let own = self.approvers();
         let own = own.exists().then_some(own);
         for file in own.iter().chain(others) {
             let text = std::fs::read_to_string(file)
-                .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+                .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
             let more =
                 Signers::parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
             signers.extend(more);
@@ -113,7 +112,7 @@ impl Directories {
         Ok(signers)
     }
 
-    /// Whether an agent that works in a root could reach one of the directories.
+    /// Returns the directory that an agent in the root could reach, if there is one.
     pub(super) fn inside(&self, root: &Root) -> Option<&Path> {
         let inside = |path: &&Path| is_in(root, path);
         [self.config.as_path(), self.state.as_path()]
@@ -122,12 +121,12 @@ impl Directories {
     }
 }
 
-/// Whether a path leads into a root.
+/// Returns true if a path leads into a root.
 pub(super) fn is_in(root: &Root, path: &Path) -> bool {
     real(path).starts_with(root.path())
 }
 
-/// A path without links as far as it exists.
+/// Resolves the links of a path as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut above = path;

@@ -1,4 +1,4 @@
-//! How long an approval holds, as people write it: 30m, 4h, 7d.
+//! The duration of an approval as it is typed: 30m, 4h, 7d.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The longest that an approval may hold.
+/// The longest duration of an approval.
 const DAYS_MAX: u64 = 366;
 
-/// The duration that a text says.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || String::from("write a number and a unit: 30m, 4h or 7d");
     let unit = text.chars().next_back().ok_or_else(wrong)?;
@@ -25,9 +24,13 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     }
     let number: Option<u64> = digits.parse().ok();
     match number.and_then(|number| number.checked_mul(seconds)) {
-        Some(0) => Err(String::from("an approval has to hold for a while")),
-        Some(span) if span <= DAYS_MAX * DAY => Ok(Duration::from_secs(span)),
-        _ => Err(format!("an approval holds for {DAYS_MAX} days at most")),
+        Some(0) => Err(String::from(
+            "the duration of an approval must be longer than zero",
+        )),
+        Some(total) if total <= DAYS_MAX * DAY => Ok(Duration::from_secs(total)),
+        _ => Err(format!(
+            "the duration of an approval is at most {DAYS_MAX} days"
+        )),
     }
 }
 
@@ -36,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_a_number_and_a_unit() {
-        let seconds = |text| parse(text).map(|span| span.as_secs());
+    fn a_duration_is_a_number_and_a_unit() {
+        let seconds = |text| parse(text).map(|duration| duration.as_secs());
         assert_eq!(seconds("30m"), Ok(1800));
         assert_eq!(seconds("4h"), Ok(14_400));
         assert_eq!(seconds("7d"), Ok(604_800));
@@ -46,7 +49,7 @@ mod tests {
             let unit = "write a number and a unit: 30m, 4h or 7d";
             assert_eq!(seconds(wrong), Err(unit.to_owned()), "{wrong}");
         }
-        assert!(seconds("0h").unwrap_err().contains("for a while"));
+        assert!(seconds("0h").unwrap_err().contains("longer than zero"));
         for long in ["367d", "99999999999999999999d", "18446744073709551615h"] {
             assert!(seconds(long).unwrap_err().contains("at most"), "{long}");
         }

@@ -1,11 +1,11 @@
-//! `candor workspace init`: the key of the person at this machine, and who may approve.
+//! `candor workspace init`: creates the owner's key and adds it to the approvers.
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::prompt;
 use super::serve::os_user;
 use super::sign::{key_text, require_outside};
 use crate::cli::{CommandError, print};
-use crate::host::{hint, note};
+use crate::host::{print_hint, print_note};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_workspace::approval::{ApproverKey, KeyId, Signers, approver_line};
 use candor_workspace::state;
@@ -20,22 +20,22 @@ use std::path::{Path, PathBuf};
 const KEY_MODE: u32 = 0o600;
 const APPROVERS_MODE: u32 = 0o644;
 
-/// Make the key that you approve with, and trust it
+/// Create the key with which you approve plans, and trust it
 ///
-/// The key lies in the configuration directory, encrypted with a passphrase, where no agent reaches it;
-/// the file beside it says who may approve. What is there already stays as it is. No file of the
-/// workspace is changed.
+/// The key is stored in the configuration directory, which no agent can reach, and is encrypted with a
+/// passphrase. The file `approvers` beside it lists the keys that may approve. An existing key stays unchanged.
+/// No file of the workspace is changed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WorkspaceInitArgs {
     #[command(flatten)]
     workspace: WorkspaceArgs,
-    /// Your name, as approvals will have it [default: the user who runs this]
+    /// Your name in approvals [default: the user who runs this command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A file that holds the passphrase of the new key, for machines
+    /// A file that contains the passphrase of the new key, for scripts
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Make a key without a passphrase: whatever runs as you can approve with it
+    /// Create a key without a passphrase: every program that you run can approve with it
     #[arg(long, conflicts_with = "passphrase_file")]
     no_passphrase: bool,
 }
@@ -46,16 +46,16 @@ impl WorkspaceInitArgs {
         let name = self.name.clone().unwrap_or_else(os_user);
         let config = state::open(&workspace.directories.config).map_err(|error| {
             let config = workspace.directories.config.display();
-            CommandError::new(format!("the directory {config} cannot be used: {error}"))
-                .with_hint("name another one with --config-dir DIR")
+            CommandError::new(format!("cannot use the directory {config}: {error}"))
+                .with_hint("name another directory with --config-dir DIR")
         })?;
         let file = workspace.directories.key();
-        let mut said = String::new();
+        let mut message = String::new();
         let public = match file.exists() {
             true => {
                 let _ = writeln!(
-                    said,
-                    "the key {} was there already, and stays as it is",
+                    message,
+                    "the key {} exists already and was not changed",
                     file.display()
                 );
                 existing_key(&file)?
@@ -63,18 +63,22 @@ impl WorkspaceInitArgs {
             false => {
                 check_name(&name)?;
                 let key = self.make_key(&workspace, &config, &file, &name)?;
-                let _ = writeln!(said, "a new key is in {}", file.display());
+                let _ = writeln!(message, "created the key {}", file.display());
                 key.public_key().clone()
             }
         };
         let names = trust(&workspace, &config, &name, &public)?;
-        let _ = writeln!(said, "{names} may approve with it: {}", KeyId::of(&public));
+        let _ = writeln!(
+            message,
+            "{names} may approve with it: {}",
+            KeyId::of(&public)
+        );
         let _ = write!(
-            said,
-            "\nNext, say what an agent may change:\n  candor workspace allow 'src/**'\n\nand give this to your MCP client:\n{}\n",
+            message,
+            "\nNext, allow an agent to change some files:\n  candor workspace allow 'src/**'\n\nand add this to the configuration of your MCP client:\n{}\n",
             self.client(&workspace)
         );
-        print(said.as_bytes())?;
+        print(message.as_bytes())?;
         hint_at_gitignore(
             &workspace.root.path().join(".gitignore"),
             workspace.root.path(),
@@ -90,56 +94,56 @@ impl WorkspaceInitArgs {
         name: &str,
     ) -> Result<ApproverKey, CommandError> {
         let passphrase = self.passphrase(workspace)?;
-        let wrong = |why: &dyn std::fmt::Display| {
-            CommandError::new(format!("the key {} cannot be made: {why}", file.display()))
+        let failed = |why: &dyn std::fmt::Display| {
+            CommandError::new(format!("cannot create the key {}: {why}", file.display()))
         };
-        let key = ApproverKey::generate(&mut OsRng, name).map_err(|error| wrong(&error))?;
+        let key = ApproverKey::generate(&mut OsRng, name).map_err(|error| failed(&error))?;
         let text = match &passphrase {
             Some(passphrase) => key.to_file(&mut OsRng, passphrase.as_bytes()),
             None => key.to_open_file(),
         };
-        let text = text.map_err(|error| wrong(&error))?;
-        write_file(config, file, &text, KEY_MODE, false).map_err(|error| wrong(&error))?;
+        let text = text.map_err(|error| failed(&error))?;
+        write_file(config, file, &text, KEY_MODE, false).map_err(|error| failed(&error))?;
         Ok(key)
     }
 
-    /// The passphrase of a new key; nothing where the person wants none.
+    /// Returns the passphrase of the new key, or `None` with `--no-passphrase`.
     fn passphrase(&self, workspace: &OpenedWorkspace) -> Result<Option<String>, CommandError> {
         if self.no_passphrase {
-            note("the key has no passphrase: whatever runs as you can approve with it");
+            print_note("the key has no passphrase: every program that you run can approve with it");
             return Ok(None);
         }
         let passphrase = match &self.passphrase_file {
             Some(file) => {
                 require_outside(workspace, file)?;
-                prompt::passphrase_in(file)?
+                prompt::read_passphrase(file)?
             }
             None if prompt::is_terminal() => {
                 let first = prompt::secret("A passphrase for your new key")?;
                 if !first.is_empty() && prompt::secret("The same again")? != first {
                     return Err(CommandError::new(
-                        "the two passphrases differ; no key was made",
+                        "no key was created: the two passphrases differ",
                     ));
                 }
                 first
             }
             None => {
-                return Err(CommandError::new("there is no terminal to ask for a passphrase on").with_hint(
-                    "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
+                return Err(CommandError::new("no key was created: there is no terminal to ask for a passphrase").with_hint(
+                    "run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE",
                 ));
             }
         };
         match passphrase.is_empty() {
             false => Ok(Some(passphrase)),
             true => Err(
-                CommandError::new("the passphrase is empty; no key was made").with_hint(
-                    "choose one, or say --no-passphrase if anything that runs as you may approve",
+                CommandError::new("no key was created: the passphrase is empty").with_hint(
+                    "choose a passphrase, or give --no-passphrase if every program that you run may approve",
                 ),
             ),
         }
     }
 
-    /// What an MCP client has to run.
+    /// Returns the configuration of an MCP client.
     fn client(&self, workspace: &OpenedWorkspace) -> String {
         let program = std::env::current_exe().ok();
         let program = program.map_or(String::from("candor"), |path| path.display().to_string());
@@ -155,37 +159,37 @@ impl WorkspaceInitArgs {
     }
 }
 
-/// Whether an approvers file can have a name.
+/// Returns an error if the approvers file cannot contain the name.
 fn check_name(name: &str) -> Result<(), CommandError> {
     let odd =
         name.trim() != name || name.contains([',', '"', '#']) || name.chars().any(char::is_control);
     match odd || name.is_empty() {
         false => Ok(()),
-        true => Err(
-            CommandError::new(format!("{name:?} cannot stand in a list of approvers"))
-                .with_hint("choose a name without commas and quotes, with --name NAME"),
-        ),
+        true => Err(CommandError::new(format!(
+            "the list of approvers cannot contain the name {name:?}"
+        ))
+        .with_hint("choose a name without commas and quotes with --name NAME")),
     }
 }
 
-/// The public half of a key that is there.
+/// Returns the public half of an existing key.
 fn existing_key(file: &Path) -> Result<ssh_key::PublicKey, CommandError> {
     let key = ssh_key::PrivateKey::from_openssh(key_text(file)?);
     let key = key.map_err(|_| {
-        CommandError::new(format!("{} is no OpenSSH private key", file.display()))
-            .with_hint("move it away, and run this again")
+        CommandError::new(format!("{} is not an OpenSSH private key", file.display()))
+            .with_hint("move it to another directory, then run the command again")
     })?;
     let mode = std::fs::metadata(file).map_or(0, |about| about.permissions().mode());
     if mode & 0o077 != 0 {
-        note(&format!(
-            "others can read the key: chmod 600 {}",
+        print_note(&format!(
+            "other users can read the key; to prevent that, run `chmod 600 {}`",
             file.display()
         ));
     }
     Ok(key.public_key().clone())
 }
 
-/// Adds a key to the approvers, where it is not one already; the names that it has.
+/// Adds a key to the approvers if it is missing there. Returns its names.
 fn trust(
     workspace: &OpenedWorkspace,
     config: &impl Disk,
@@ -201,23 +205,23 @@ fn trust(
         return Ok(names);
     }
     check_name(name)?;
-    let wrong = |why: &dyn std::fmt::Display| {
-        CommandError::new(format!("{} cannot be written: {why}", file.display()))
+    let failed = |why: &dyn std::fmt::Display| {
+        CommandError::new(format!("cannot write {}: {why}", file.display()))
     };
     let mut text = match std::fs::read_to_string(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(|error| wrong(&error))?,
+        read => read.map_err(|error| failed(&error))?,
     };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.push_str(&approver_line(name, key));
-    let signers = Signers::parse(&text).map_err(|error| wrong(&error))?;
-    write_file(config, &file, &text, APPROVERS_MODE, true).map_err(|error| wrong(&error))?;
+    let signers = Signers::parse(&text).map_err(|error| failed(&error))?;
+    write_file(config, &file, &text, APPROVERS_MODE, true).map_err(|error| failed(&error))?;
     Ok(known(&signers).unwrap_or_default())
 }
 
-/// Writes a file of the configuration directory, whole or not at all.
+/// Writes a file of the configuration directory atomically.
 fn write_file(
     config: &impl Disk,
     file: &Path,
@@ -236,19 +240,19 @@ fn write_file(
             false => config.rename_new(&temporary, name),
         });
     if written.is_err() {
-        // Whether it works or not: a temporary file is nobody's truth.
+        // Best effort: nothing reads a temporary file.
         config.unlink(&temporary).ok();
     }
     written?;
     config.sync_dir("")
 }
 
-/// Says that the log lies in the repository, where git would take it for a file of the project.
+/// Prints a hint if git would treat the audit log as a file of the project.
 fn hint_at_gitignore(list: &Path, root: &Path) {
-    let said = std::fs::read_to_string(list).unwrap_or_default();
-    if root.join(".git").exists() && !said.contains("audit-log.jsonl") {
-        hint(
-            "the record of what agents do is audit-log.jsonl in the workspace; unless you keep it in git, add audit-log.jsonl* to .gitignore",
+    let patterns = std::fs::read_to_string(list).unwrap_or_default();
+    if root.join(".git").exists() && !patterns.contains("audit-log.jsonl") {
+        print_hint(
+            "the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, add audit-log.jsonl* to .gitignore",
         );
     }
 }

@@ -1,35 +1,35 @@
-//! The files that the globs of a plan mean now.
+//! The files that the globs of a plan match now.
 
 use super::opened::is_protected;
 use candor_workspace::plan::Globs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many names are looked at.
+/// The number of names that are read.
 const LOOKED_AT_MAX: usize = 100_000;
 
-/// How many files are named.
+/// The number of files that are named.
 pub(super) const NAMED_MAX: usize = 8;
 
-/// How deep directories are entered.
+/// The depth to which directories are entered.
 const DEPTH_MAX: usize = 64;
 
-/// Some of the files, and how many there are.
+/// The first matching files, and their number.
 #[derive(Debug, Default)]
 pub(super) struct MatchingFiles {
     pub(super) named: Vec<PathBuf>,
     pub(super) count: usize,
-    /// Whether there may be more, where nobody looked.
+    /// True if the search reached a limit, so that there may be more.
     pub(super) cut: bool,
 }
 
-/// Looks through a workspace, in the order of names; links are not followed.
+/// Searches a workspace in the order of names; does not follow links.
 pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
     let mut found = MatchingFiles::default();
     let mut left = LOOKED_AT_MAX;
-    let mut waiting = vec![(PathBuf::new(), 0)];
-    while let Some((dir, depth)) = waiting.pop() {
-        // What cannot be read has nothing to show.
+    let mut queue = vec![(PathBuf::new(), 0)];
+    while let Some((dir, depth)) = queue.pop() {
+        // A directory that cannot be read is skipped.
         let Ok(entries) = std::fs::read_dir(root.join(&dir)) else {
             continue;
         };
@@ -61,7 +61,7 @@ pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
             }
         }
         inner.retain(|(_, depth)| *depth <= DEPTH_MAX);
-        waiting.extend(inner.into_iter().rev());
+        queue.extend(inner.into_iter().rev());
     }
     found
 }

@@ -1,4 +1,4 @@
-//! `candor workspace …`: governed edits, for the agent that edits and for the person who decides.
+//! `candor workspace`: governed edits, with the agent's server and the owner's commands.
 
 mod allow;
 mod approve;
@@ -21,16 +21,15 @@ mod unlock;
 use super::CommandError;
 use clap::Subcommand;
 
-/// What `--help` says after the commands.
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage or a failure. Answers go to stdout, talk to stderr; a server that
-cannot start prints its failure as the envelope on stderr.
+Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr; a server that
+cannot start prints its failure as JSON on stderr.
 
 The first approved edit:
-  candor workspace init                     make a key, and trust it
+  candor workspace init                     create your key and trust it
   candor workspace allow 'src/**'           let the agent change these files
-  candor workspace serve --role executor    what an MCP client runs
-  candor workspace status                   what happened";
+  candor workspace serve --role executor    the command for your MCP client
+  candor workspace status                   show plans, sessions and the log";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkspaceCommand {

@@ -1,9 +1,9 @@
-//! The workspace that a person's command is about, and what was decided there.
+//! The workspace of an owner's command: its root, directories, plans, approvals and revocations.
 
 use super::directories::{Directories, DirectoryArgs};
 use super::serve::os_user;
 use crate::cli::CommandError;
-use crate::host::{note, system_clock};
+use crate::host::{print_note, system_clock};
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
 use candor_workspace::approval::{
@@ -21,7 +21,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many digits of a hash are shown to people.
+/// The number of digits of a hash that are shown.
 pub(super) const SHORT: usize = 12;
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(super) struct WorkspaceArgs {
     pub(super) directories: DirectoryArgs,
 }
 
-/// A workspace, and where this program keeps what is about it.
+/// An open workspace, with the directories of its keys and state.
 pub(super) struct OpenedWorkspace {
     pub(super) root: Root,
     pub(super) directories: Directories,
@@ -47,47 +47,47 @@ impl WorkspaceArgs {
             None => std::env::current_dir()?,
         };
         let root = Root::open(&path).map_err(|error| {
-            let wrong = format!("the workspace {} cannot be opened: {error}", path.display());
+            let wrong = format!("cannot open the workspace {}: {error}", path.display());
             CommandError::new(wrong).with_hint("name a directory with --root DIR")
         })?;
         if let Some(inside) = directories.inside(&root) {
             let wrong = format!(
-                "the workspace {} contains {}, where an agent must not reach",
+                "the workspace {} contains {}, which an agent must not reach",
                 root.path().display(),
                 inside.display()
             );
             return Err(CommandError::new(wrong).with_hint(
-                "run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other",
+                "run this in a repository, or name one with --root DIR; --config-dir and --state-dir name other directories",
             ));
         }
         Ok(OpenedWorkspace { root, directories })
     }
 }
 
-/// The first digits of a hash, enough for a person.
+/// Returns the first digits of a hash.
 pub(super) fn short(hash: &PlanHash) -> &str {
     hash.as_str().get(..SHORT).unwrap_or(hash.as_str())
 }
 
-/// Whether a path of a plan is never written.
+/// Returns true for paths that no plan may write.
 pub(super) fn is_protected(path: &[u8]) -> bool {
     is_write_protected(Path::new(OsStr::from_bytes(path)))
 }
 
-/// What whoever approves a plan should know; a plan with an error is refused.
+/// Returns the warnings about a plan. A plan that cannot be enforced is an error.
 pub(super) fn lint_plan(plan: &Plan) -> Result<Vec<Lint>, CommandError> {
     let found = lint(plan, &is_protected);
     match found.iter().find(|lint| lint.severity == Severity::Error) {
         None => Ok(found),
         Some(error) => Err(CommandError::new(format!(
-            "such a plan cannot be enforced: {} {}",
+            "the plan cannot be enforced: {} {}",
             error.at, error.message
         ))),
     }
 }
 
 impl OpenedWorkspace {
-    /// The root as approvals name it.
+    /// Returns the root as approvals name it.
     pub(super) fn name(&self) -> String {
         self.root.path().to_string_lossy().into_owned()
     }
@@ -100,13 +100,13 @@ impl OpenedWorkspace {
         state::of_root(&self.directories.state, self.root.id())
     }
 
-    /// The state directory of the root, made where it is missing.
+    /// Opens the state directory of the root, and creates it if it is missing.
     pub(super) fn state(&self) -> Result<RealDisk, CommandError> {
         let dir = self.state_dir();
         state::open(&dir).map_err(|error| unusable(&dir, &error))
     }
 
-    /// The state directory of the root, if there is one.
+    /// Opens the state directory of the root, if it exists.
     pub(super) fn existing_state(&self) -> Result<Option<RealDisk>, CommandError> {
         let dir = self.state_dir();
         match RealDisk::at(&dir) {
@@ -125,18 +125,17 @@ impl OpenedWorkspace {
             None => Ok(Revocations::default()),
             Some(state) => load_revocations(&state).map_err(|error| {
                 CommandError::new(error.to_string())
-                    .with_hint("the state directory was changed by something else; no plan counts as approved until that file is gone")
+                    .with_hint("another program changed the state directory; no plan counts as approved until that file is removed")
             }),
         }
     }
 
-    /// The plans that are stored here.
     pub(super) fn plans(&self) -> Result<PlanList, CommandError> {
         let listing = store::list(&self.root.disk(), &is_protected);
-        listing.map_err(|error| CommandError::new(format!("the plans cannot be read: {error}")))
+        listing.map_err(|error| CommandError::new(format!("cannot read the plans: {error}")))
     }
 
-    /// Whether a plan is approved now, by the approvals beside it.
+    /// Checks whether the approvals stored beside a plan approve it now.
     pub(super) fn approval_of(
         &self,
         plan: &PlanHash,
@@ -144,11 +143,11 @@ impl OpenedWorkspace {
         revocations: &Revocations,
     ) -> Result<Result<ValidApproval, NotApproved>, CommandError> {
         let approvals = find_approvals(&self.root.disk(), plan)
-            .map_err(|error| CommandError::new(format!("the approvals cannot be read: {error}")))?;
+            .map_err(|error| CommandError::new(format!("cannot read the approvals: {error}")))?;
         Ok(self.check_approvals(plan, signers, revocations, &approvals))
     }
 
-    /// What these approvals of a plan are worth now.
+    /// Checks whether these approvals approve a plan now.
     pub(super) fn check_approvals(
         &self,
         plan: &PlanHash,
@@ -166,26 +165,23 @@ impl OpenedWorkspace {
         })
     }
 
-    /// Puts what a person did on record. It is done already: a log that takes no line is only told.
+    /// Records an action of the owner. The action is already done, so a log that fails only causes a note.
     pub(super) fn record(&self, deed: &OwnerAction<'_>) {
         let clock = system_clock();
-        let told = record_owner_action(
+        let recorded = record_owner_action(
             &self.root,
             &self.directories.state,
             &os_user(),
             &clock,
             deed,
         );
-        if let Err(error) = told {
-            note(&format!("this is not in the audit log: {error}"));
+        if let Err(error) = recorded {
+            print_note(&format!("this action is not in the audit log: {error}"));
         }
     }
 }
 
 fn unusable(dir: &Path, error: &io::Error) -> CommandError {
-    let wrong = format!(
-        "the state directory {} cannot be used: {error}",
-        dir.display()
-    );
-    CommandError::new(wrong).with_hint("name another one with --state-dir DIR")
+    let wrong = format!("cannot use the state directory {}: {error}", dir.display());
+    CommandError::new(wrong).with_hint("name another directory with --state-dir DIR")
 }

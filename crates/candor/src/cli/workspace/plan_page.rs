@@ -1,5 +1,4 @@
-//! A plan as a person reads it before signing. Agents write plans: whatever a reader would not see is
-//! shown as an escape.
+//! Renders a plan for the person who signs it. Agents write plans, so invisible characters are shown as escapes.
 
 use super::matching_files::{MatchingFiles, find};
 use super::opened::{OpenedWorkspace, short};
@@ -10,12 +9,12 @@ use std::fmt::Write as _;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
-/// How many columns stand beside a name.
+/// The number of columns beside a name.
 const WIDTH: usize = 66;
 
 const WARN: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
 
-/// Everything that a signature would allow.
+/// Renders everything that a signature would allow.
 pub(super) fn render(
     workspace: &OpenedWorkspace,
     stored: &StoredPlan,
@@ -45,7 +44,7 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase) {
     field(out, "in", &or_nothing(&phase.allow.join("\n")));
     if let Ok(globs) = Globs::new(&phase.allow) {
         let found = find(workspace.root.path(), &globs);
-        field(out, "", &matching(&found));
+        field(out, "", &describe_matches(&found));
     }
     let commands = phase.verify.iter().map(|argv| command(argv));
     let commands: Vec<_> = commands.collect();
@@ -53,7 +52,7 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase) {
         field(out, "runs", &commands.join("\n"));
         let when = match phase.preflight {
             Preflight::OnRequest => "when the agent asks",
-            Preflight::EachWrite => "after each write, which is undone where one fails",
+            Preflight::EachWrite => "after each write, which is undone if one fails",
         };
         field(out, "when", when);
     }
@@ -84,13 +83,13 @@ fn or_nothing(text: &str) -> String {
     }
 }
 
-/// A command as it could be typed.
+/// Quotes a command so that it can be typed.
 pub(super) fn command(argv: &[String]) -> String {
     let words: Vec<_> = argv.iter().map(|word| quote(word)).collect();
     words.join(" ")
 }
 
-fn matching(found: &MatchingFiles) -> String {
+fn describe_matches(found: &MatchingFiles) -> String {
     let least = if found.cut { "at least " } else { "" };
     let head = match found.count {
         0 if !found.cut => return String::from("(no file yet)"),
@@ -110,19 +109,19 @@ fn field(out: &mut String, name: &str, text: &str) {
     styled(out, name, anstyle::Style::new(), text);
 }
 
-/// One member, its further lines below the first. No line is so long that a terminal would break it:
-/// what follows a break could be taken for another member.
+/// Appends one member, with its further lines below the first. No line is so long that a terminal would wrap it:
+/// the text after the wrap could look like another member.
 fn styled(out: &mut String, name: &str, style: anstyle::Style, text: &str) {
-    let lines = text.split('\n').flat_map(|line| broken(&visible(line)));
-    for (place, line) in lines.enumerate() {
-        let name = if place == 0 { name } else { "" };
+    let lines = text.split('\n').flat_map(|line| wrap(&visible(line)));
+    for (index, line) in lines.enumerate() {
+        let name = if index == 0 { name } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  {style}{name:<10}{style:#} {}", line.trim_end());
     }
 }
 
-/// A line in pieces that fit beside the names, broken at a space where one is near.
-fn broken(line: &str) -> Vec<String> {
+/// Splits a line into pieces that fit beside the names, at a space if one is near.
+fn wrap(line: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
     for c in line.chars() {
@@ -142,7 +141,7 @@ fn broken(line: &str) -> Vec<String> {
     pieces
 }
 
-/// A character beyond ASCII may be as wide as two.
+/// Returns the columns of a character; one beyond ASCII may need two.
 fn wide(c: char) -> usize {
     if c.is_ascii() { 1 } else { 2 }
 }
@@ -165,10 +164,10 @@ mod tests {
         assert_eq!(lines[1], "             may        nothing");
         assert_eq!(lines[2], "             \\u001B[2Kb");
         let words = format!("{} {}", "x".repeat(40), "y".repeat(40));
-        assert_eq!(broken(&words), ["x".repeat(40) + " ", "y".repeat(40)]);
+        assert_eq!(wrap(&words), ["x".repeat(40) + " ", "y".repeat(40)]);
         let long = "ä".repeat(WIDTH);
-        assert_eq!(broken(&long).len(), 2);
-        assert_eq!(broken(&long).concat(), long);
-        assert_eq!(broken(""), [""]);
+        assert_eq!(wrap(&long).len(), 2);
+        assert_eq!(wrap(&long).concat(), long);
+        assert_eq!(wrap(""), [""]);
     }
 }

@@ -1,23 +1,23 @@
-//! Questions to the person at the terminal.
+//! Questions to the person at the terminal, and passphrases.
 
 use crate::cli::CommandError;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
-/// How many bytes of an answer are read.
+/// The number of bytes of an answer that are read.
 const ANSWER_MAX: u64 = 256;
 
-/// How many bytes a passphrase may have.
+/// The longest passphrase, in bytes.
 const PASSPHRASE_MAX: u64 = 4096;
 
-/// Whether somebody can be asked.
+/// Returns true if there is a person to ask.
 pub(super) fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks for a yes; everything else is a no.
-pub(super) fn yes(question: &str) -> Result<bool, CommandError> {
+/// Asks a question. Every answer but yes counts as no.
+pub(super) fn confirm(question: &str) -> Result<bool, CommandError> {
     let mut err = io::stderr().lock();
     write!(err, "{question} [y/N] ")?;
     err.flush()?;
@@ -27,10 +27,10 @@ pub(super) fn yes(question: &str) -> Result<bool, CommandError> {
     Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
 }
 
-/// Asks for something that is not shown.
+/// Asks for a secret, which is not shown.
 pub(super) fn secret(question: &str) -> Result<String, CommandError> {
     let asked = || {
-        // Before anybody is asked: what is typed at once must not be shown either.
+        // Before the question: text that is typed at once must not be shown either.
         let _silent = EchoOff::new()?;
         let mut err = io::stderr().lock();
         write!(err, "{question}: ")?;
@@ -41,12 +41,13 @@ pub(super) fn secret(question: &str) -> Result<String, CommandError> {
         Ok(answer.trim_end_matches(['\r', '\n']).to_owned())
     };
     asked().map_err(|error: io::Error| {
-        CommandError::new(format!("the passphrase could not be read: {error}"))
-            .with_hint("without a terminal, name a file that holds it with --passphrase-file FILE")
+        CommandError::new(format!("cannot read the passphrase: {error}")).with_hint(
+            "without a terminal, name a file that contains it with --passphrase-file FILE",
+        )
     })
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// Turns the echo of the terminal off until it is dropped.
 struct EchoOff(Termios);
 
 impl EchoOff {
@@ -62,15 +63,15 @@ impl EchoOff {
 
 impl Drop for EchoOff {
     fn drop(&mut self) {
-        // A terminal that is gone shows nothing any more.
+        // A terminal that is closed shows nothing any more.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
 }
 
-/// The passphrase that a file holds: all of it but the line break at its end.
-pub(super) fn passphrase_in(file: &Path) -> Result<String, CommandError> {
+/// Reads a passphrase from a file, without the line break at its end.
+pub(super) fn read_passphrase(file: &Path) -> Result<String, CommandError> {
     let wrong = |why: &dyn std::fmt::Display| {
-        let wrong = format!("the passphrase in {} cannot be read: {why}", file.display());
+        let wrong = format!("cannot read the passphrase in {}: {why}", file.display());
         CommandError::new(wrong)
     };
     let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;

@@ -1,25 +1,25 @@
-//! `candor workspace review` and `approve`: the plans that wait for a person.
+//! `candor workspace review` and `approve`: show and approve plans.
 
 use super::approve::{DEFAULT_DURATION, approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, is_protected, lint_plan, short};
 use super::sign::{Approver, SignArgs};
 use super::{duration, plan_page, prompt};
 use crate::cli::{CommandError, print};
-use crate::host::{hint, note};
+use crate::host::{print_hint, print_note};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::plan::store::{self, FindError, StoredPlan};
 use candor_workspace::plan::{PlanHash, PlanRef, visible};
 use clap::Args;
 use std::time::Duration;
 
-/// Show the plans that wait for you, and ask about each
+/// Show the plans that wait for approval, and ask about each
 ///
-/// Each is shown with everything that a signature would allow: the files that its globs match now, what
-/// may be done to them, the commands that will run. Without a terminal they are only shown.
+/// Shows everything that a signature would allow: the files that the globs match now, the operations on them, and
+/// the commands that will run. Without a terminal, nothing is asked.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReviewArgs {
-    /// How long an approval holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    /// The duration of the approval: 30m, 4h, 7d
+    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
     duration: Duration,
     #[command(flatten)]
     sign: SignArgs,
@@ -29,14 +29,14 @@ pub(in crate::cli) struct ReviewArgs {
 
 /// Approve one plan
 ///
-/// It is shown first, with everything that a signature would allow.
+/// Shows first everything that a signature would allow.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveArgs {
-    /// The plan: 8 digits or more of its hash; may be left out where only one waits
+    /// The plan: 8 digits or more of its hash; not needed if only one plan waits
     #[arg(value_name = "PREFIX")]
     plan: Option<String>,
-    /// How long the approval holds: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "SPAN", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
+    /// The duration of the approval: 30m, 4h, 7d
+    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
     duration: Duration,
     #[command(flatten)]
     sign: SignArgs,
@@ -44,7 +44,7 @@ pub(in crate::cli) struct ApproveArgs {
     workspace: WorkspaceArgs,
 }
 
-/// A plan that waits, and why.
+/// A plan that is not approved, and the reason.
 struct UnapprovedPlan {
     stored: StoredPlan,
     why: NotApproved,
@@ -57,13 +57,13 @@ fn unapproved_plans(
     let revocations = workspace.revocations()?;
     let listing = workspace.plans()?;
     for (name, damage) in &listing.damaged {
-        note(&format!(
-            "docs/plans/{} is left out: {damage}",
+        print_note(&format!(
+            "docs/plans/{} is not shown: {damage}",
             visible(name)
         ));
     }
     if listing.omitted > 0 {
-        note(&format!("{} further plans are left out", listing.omitted));
+        print_note(&format!("{} more plans are not shown", listing.omitted));
     }
     let mut all = Vec::new();
     for stored in listing.plans {
@@ -82,7 +82,7 @@ impl ReviewArgs {
         if waiting.is_empty() {
             return print(b"no plan waits for approval\n");
         }
-        // One passphrase for all of them.
+        // The passphrase is asked for once.
         let mut approver: Option<Approver> = None;
         for UnapprovedPlan { stored, why } in &waiting {
             let lints = lint_plan(&stored.plan)?;
@@ -99,25 +99,25 @@ impl ReviewArgs {
             print(summary(&stored.hash, &approved).as_bytes())?;
         }
         if !self.sign.yes && !prompt::is_terminal() {
-            hint(
-                "there is no terminal to ask on: `candor workspace approve PREFIX --yes` approves one",
+            print_hint(
+                "there is no terminal to ask for confirmation; approve a plan with `candor workspace approve PREFIX --yes`",
             );
         }
         Ok(())
     }
 
-    /// Whether this one is to be signed. What somebody has taken back is not given again unasked.
+    /// Returns true if the plan is to be signed. A revoked plan is never signed without a question.
     fn should_sign(&self, stored: &StoredPlan, why: &NotApproved) -> Result<bool, CommandError> {
         match (self.sign.yes, why) {
             (true, NotApproved::Revoked { .. }) => {
                 let hash = short(&stored.hash);
-                note(&format!(
-                    "{hash} was revoked; `candor workspace approve {hash}` approves it again"
+                print_note(&format!(
+                    "{hash} was revoked; approve it again with `candor workspace approve {hash}`"
                 ));
                 Ok(false)
             }
             (true, _) => Ok(true),
-            (false, _) if prompt::is_terminal() => prompt::yes("Approve it?"),
+            (false, _) if prompt::is_terminal() => prompt::confirm("Approve it?"),
             (false, _) => Ok(false),
         }
     }
@@ -128,15 +128,15 @@ impl ApproveArgs {
         let workspace = self.workspace.open()?;
         let signers = workspace.signers(&self.sign.approvers)?;
         let stored = match &self.plan {
-            Some(prefix) => named(&workspace, prefix)?,
+            Some(prefix) => load_plan(&workspace, prefix)?,
             None => only_one(unapproved_plans(&workspace, &signers)?)?,
         };
         let lints = lint_plan(&stored.plan)?;
         let key_file = self.sign.key_file(&workspace, &signers)?;
-        // An agent wrote it: that somebody has read it has to be said.
+        // An agent wrote the plan, so a person must confirm that it was read.
         self.sign.require_terminal(self.sign.yes)?;
         print(plan_page::render(&workspace, &stored, &lints).as_bytes())?;
-        if !self.sign.yes && !prompt::yes("Approve it?")? {
+        if !self.sign.yes && !prompt::confirm("Approve it?")? {
             return print(b"nothing was approved\n");
         }
         let approver = key_file.open()?;
@@ -151,20 +151,20 @@ fn only_one(mut waiting: Vec<UnapprovedPlan>) -> Result<StoredPlan, CommandError
         1 => Ok(waiting.remove(0).stored),
         several => Err(
             CommandError::new(format!("{several} plans wait for approval")).with_hint(
-                "name one by 8 digits or more of its hash; `candor workspace review` shows each",
+                "name one by 8 digits or more of its hash; `candor workspace review` shows them",
             ),
         ),
     }
 }
 
-/// The hash of the plan that a person means.
+/// Returns the hash of the plan that begins with `prefix`.
 pub(super) fn find_plan(
     workspace: &OpenedWorkspace,
     prefix: &str,
 ) -> Result<PlanHash, CommandError> {
     let reference = PlanRef::read(&prefix.to_ascii_lowercase()).ok_or_else(|| {
-        CommandError::new(format!("{prefix:?} names no plan")).with_hint(
-            "a plan is named by 8 digits or more of its hash; `candor workspace status` lists them",
+        CommandError::new(format!("{prefix:?} is not the name of a plan")).with_hint(
+            "name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans",
         )
     })?;
     match store::find(&workspace.root.disk(), &reference) {
@@ -172,12 +172,12 @@ pub(super) fn find_plan(
         Err(FindError::Missing) => Err(CommandError::new(format!(
             "no plan begins with {reference}"
         ))
-        .with_hint("`candor workspace status` lists them")),
+        .with_hint("`candor workspace status` lists the plans")),
         Err(error) => Err(CommandError::new(error.to_string())),
     }
 }
 
-fn named(workspace: &OpenedWorkspace, prefix: &str) -> Result<StoredPlan, CommandError> {
+fn load_plan(workspace: &OpenedWorkspace, prefix: &str) -> Result<StoredPlan, CommandError> {
     let hash = find_plan(workspace, prefix)?;
     let loaded = store::load(&workspace.root.disk(), &hash, &is_protected);
     loaded.map_err(|error| CommandError::new(format!("{}: {error}", short(&hash))))

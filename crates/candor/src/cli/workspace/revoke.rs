@@ -1,4 +1,4 @@
-//! `candor workspace revoke`: what was approved is taken back, whatever file is restored later.
+//! `candor workspace revoke`: revokes an approval or a key.
 
 use super::opened::{WorkspaceArgs, short};
 use super::prompt;
@@ -11,18 +11,18 @@ use candor_workspace::approval::{
 };
 use clap::Args;
 
-/// Take an approval back, or everything that a key approved
+/// Revoke the approval of a plan, or a key with everything it approved
 ///
-/// The revocation is signed and kept in the state directory, where no agent reaches: restoring an old
-/// approval restores nothing. A plan can be approved again later; a key that was revoked is worth
-/// nothing in this workspace any more.
+/// The revocation is signed and stored in the state directory, which no agent can reach: restoring the file of an
+/// old approval has no effect. A plan can be approved again later. A revoked key cannot approve anything in this
+/// workspace any more.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(in crate::cli) struct RevokeArgs {
     /// The plan: 8 digits or more of its hash
     #[arg(value_name = "PREFIX", group = "what")]
     plan: Option<String>,
-    /// A key: SHA256: and its fingerprint, as status shows it
+    /// The key: SHA256: and its fingerprint, as `candor workspace status` shows it
     #[arg(long, value_name = "KEYID", group = "what", value_parser = key_id)]
     key: Option<KeyId>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(in crate::cli) struct RevokeArgs {
 
 fn key_id(text: &str) -> Result<KeyId, String> {
     KeyId::read(text).ok_or_else(|| {
-        String::from("a key is SHA256: and its fingerprint, as `candor workspace status` shows it")
+        String::from("write SHA256: and the fingerprint, as `candor workspace status` shows it")
     })
 }
 
@@ -51,8 +51,8 @@ impl RevokeArgs {
         let key_file = self.sign.key_file(&workspace, &signers)?;
         let decided = self.sign.is_unattended() || matches!(subject, RevocationTarget::Plan(_));
         self.sign.require_terminal(decided)?;
-        let question = "Revoke the key for good, with everything it approved here?";
-        if !decided && !prompt::yes(question)? {
+        let question = "Revoke the key permanently, with everything it approved here?";
+        if !decided && !prompt::confirm(question)? {
             return print(b"nothing was revoked\n");
         }
         let approver = key_file.open()?;
@@ -69,7 +69,7 @@ impl RevokeArgs {
         save_revocation(&workspace.state()?, &signed)
             .map_err(|error| wrong(&RevokeError::Io(error)))?;
         let (by, key_id) = (approver.name.as_str(), signed.key_id());
-        let said = match &subject {
+        let message = match &subject {
             RevocationTarget::Plan(plan) => {
                 workspace.record(&OwnerAction::RevokedPlan { plan, by, key_id });
                 format!("revoked {} by {by}\n", short(plan))
@@ -84,6 +84,6 @@ impl RevokeArgs {
                 format!("revoked the key {revoked} by {by}\n")
             }
         };
-        print(said.as_bytes())
+        print(message.as_bytes())
     }
 }

@@ -1,4 +1,4 @@
-//! `candor workspace serve`: the workspace tools for one role.
+//! `candor workspace serve`: serves the workspace tools for one role.
 
 use super::directories::{Directories, DirectoryArgs, is_in};
 use crate::cli::CommandError;
@@ -18,45 +18,45 @@ use std::time::Duration;
 
 /// Serve the workspace tools for one role over MCP, on stdin and stdout
 ///
-/// The executor changes files, within plans that a person has approved; the planner writes such plans.
-/// Every call is in audit-log.jsonl of the workspace before it is answered. The person who starts the
-/// server fixes the roots: an agent can open no other directory.
+/// The executor changes files within approved plans; the planner writes plans. Every call is recorded in
+/// audit-log.jsonl of the workspace before its answer is sent. An agent can open only the roots that are given
+/// here.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WorkspaceServeArgs {
-    /// What the agent is for: executor (WINDSURF) or planner (ANTIGRAVITY)
+    /// The role of the agent: executor (WINDSURF) or planner (ANTIGRAVITY)
     #[arg(long, value_parser = role)]
     role: Role,
-    /// A workspace that the agent may open; the working directory if none is named (repeatable)
+    /// A workspace that the agent may open [default: the working directory] (repeatable)
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    /// Another file of approvers, in the format of OpenSSH's allowed_signers (repeatable)
     #[arg(long, value_name = "FILE")]
     approvers: Vec<PathBuf>,
-    /// How many refused steps outside role, root or plan lock the session
+    /// The number of violations of role, root or plan after which the session is locked
     #[arg(long, value_name = "N", default_value_t = LOCK_AFTER)]
     lock_after: NonZeroU32,
     /// Who can unlock a session
     #[arg(long, value_enum, default_value_t = UnlockBy::Report)]
     unlock: UnlockBy,
-    /// Change nothing at all
+    /// Refuse every change
     #[arg(long)]
     read_only: bool,
-    /// Hold every edit of Rust files to the strict profile, whatever the plan says
+    /// Apply the strict profile to every edit of Rust files, even if the plan does not
     #[arg(long)]
     rust_strict: bool,
-    /// Keep checkpoints of the log in this directory too (repeatable)
+    /// Another directory for checkpoints of the log (repeatable)
     #[arg(long, value_name = "DIR")]
     checkpoint_to: Vec<PathBuf>,
-    /// A private key without a passphrase that signs checkpoints
+    /// A private key without a passphrase, to sign checkpoints
     #[arg(long, value_name = "FILE")]
     checkpoint_key: Option<PathBuf>,
-    /// A file or directory that the commands of plans may read: a toolchain (repeatable)
+    /// A file or directory that the commands of plans may read, such as a toolchain (repeatable)
     #[arg(long, value_name = "PATH")]
     preflight_read: Vec<PathBuf>,
-    /// How long a command of a plan may run, in seconds
+    /// The time limit for a command of a plan, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     preflight_timeout: u32,
-    /// Run the commands of plans even where the kernel cannot lock them in
+    /// Run the commands of plans even if the kernel cannot confine them
     #[arg(long)]
     allow_unsandboxed_preflight: bool,
     #[command(flatten)]
@@ -65,9 +65,9 @@ pub(in crate::cli) struct WorkspaceServeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum UnlockBy {
-    /// A failure report, or a person
+    /// A failure report of the agent, or a person
     Report,
-    /// A person only
+    /// Only a person
     Person,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn role(text: &str) -> Result<Role, String> {
         .ok_or_else(|| String::from("give executor or WINDSURF, or planner or ANTIGRAVITY"))
 }
 
-/// A start that failed: the envelope on stderr is all that a client can read of it.
+/// Returns the error of a failed start; clients read it as an envelope on stderr.
 fn failed(fault: &Fault<Workspace>) -> CommandError {
     let clock = system_clock();
     let mut envelope = Workspace::envelope(fault, None, clock.now());
@@ -123,9 +123,9 @@ impl WorkspaceServeArgs {
     }
 
     fn roots(&self, directories: &Directories) -> Result<Vec<Root>, CommandError> {
-        let named = match self.root.as_slice() {
+        let paths = match self.root.as_slice() {
             [] => vec![std::env::current_dir()?],
-            named => absolute(named)?,
+            given => absolute(given)?,
         };
         let open = |path: PathBuf| {
             let root = Root::open(&path).map_err(|error| {
@@ -143,10 +143,10 @@ impl WorkspaceServeArgs {
                 ))),
             }
         };
-        named.into_iter().map(open).collect()
+        paths.into_iter().map(open).collect()
     }
 
-    /// An agent must not reach the files that say whom to believe, nor those that prove what it did.
+    /// Returns an error if a key, an approvers file or a checkpoint is in a root, because an agent could change it.
     fn check_out_of_reach(&self, roots: &[Root]) -> Result<(), CommandError> {
         let files = self.approvers.iter().chain(&self.checkpoint_key);
         for file in files.chain(&self.checkpoint_to) {
@@ -184,7 +184,7 @@ impl WorkspaceServeArgs {
         let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(CommandConfig {
             helper: Helper {
-                // The program that runs, even where its file was replaced meanwhile.
+                // The running program, even if its file was replaced meanwhile.
                 program: PathBuf::from("/proc/self/exe"),
                 first_args: vec![String::from("internal-sandbox")],
             },
@@ -203,7 +203,7 @@ impl WorkspaceServeArgs {
     }
 }
 
-/// Where cargo and rustup keep what compiles, and the variable that says so.
+/// Returns the directories of cargo and rustup, and the variables that name them.
 pub(super) fn toolchains() -> impl Iterator<Item = (&'static str, PathBuf)> {
     let home = variable("HOME").map(PathBuf::from);
     let named = move |(name, below)| {
@@ -215,8 +215,8 @@ pub(super) fn toolchains() -> impl Iterator<Item = (&'static str, PathBuf)> {
     both.into_iter().filter_map(named)
 }
 
-/// What no command of a plan may read: our own directories, and credentials of the toolchains. What lies
-/// in a root is kept from agents by other means.
+/// Returns the paths that no command of a plan may read: our own directories, and credentials of the toolchains.
+/// Other rules protect files in a root.
 fn never(directories: &Directories, roots: &[Root]) -> Vec<PathBuf> {
     let secrets = toolchains().flat_map(|(_, home)| CARGO_SECRETS.map(|name| home.join(name)));
     let outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root.path()));
@@ -224,7 +224,7 @@ fn never(directories: &Directories, roots: &[Root]) -> Vec<PathBuf> {
     own.into_iter().chain(secrets.filter(outside)).collect()
 }
 
-/// Where cargo keeps what it may show to registries.
+/// The files of cargo's registry credentials.
 const CARGO_SECRETS: [&str; 2] = ["credentials", "credentials.toml"];
 
 fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
@@ -232,12 +232,12 @@ fn absolute(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
 }
 
 pub(super) fn variable(name: &str) -> Option<String> {
-    // Only the binary reads the environment.
+    // Only this crate reads the environment.
     #[allow(clippy::disallowed_methods)]
     std::env::var(name).ok()
 }
 
-/// Who runs this program, as the system knows them.
+/// Returns the name of the user who runs this program, or the user id.
 pub(super) fn os_user() -> String {
     let uid = rustix::process::getuid();
     let passwd = std::fs::read_to_string(Path::new("/etc/passwd")).unwrap_or_default();

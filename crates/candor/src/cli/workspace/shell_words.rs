@@ -1,9 +1,9 @@
-//! A command as people type it, taken apart into its arguments: no shell will do that later.
+//! Splits a typed command into words as a shell does, and quotes words for a shell. No shell runs the command.
 
-/// What a shell would act on. Here nobody does, so it has to be quoted.
+/// The characters that a shell would interpret. They must be quoted, because no shell runs the command.
 const ACTIVE: &str = "|&;<>()$`*?~#!{}[]";
 
-/// The arguments that a text says: words apart by spaces, with `'…'`, `"…"` and `\` as in a shell.
+/// Splits a command at spaces, with `'…'`, `"…"` and `\` as in a shell.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -25,7 +25,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
             }
             control if control.is_control() => {
                 return Err(String::from(
-                    "a command is one line without control characters",
+                    "a command must be one line without control characters",
                 ));
             }
             active if ACTIVE.contains(active) => return Err(refused(active)),
@@ -34,9 +34,9 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     }
     words.extend(word);
     match words.first() {
-        None => Err(String::from("there is no command")),
+        None => Err(String::from("the command is empty")),
         Some(first) if first.contains('=') => Err(format!(
-            "it begins with a variable; give it with --env {first}"
+            "it begins with a variable; set it with --env {first}"
         )),
         Some(_) => Ok(words),
     }
@@ -44,14 +44,14 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
 
 fn refused(active: char) -> String {
     let what = match active {
-        '|' | '&' | ';' => "give each command with a --verify of its own",
-        '<' | '>' => "what a command prints is kept as it is",
+        '|' | '&' | ';' => "give each command in its own --verify",
+        '<' | '>' => "the output of a command cannot be redirected",
         _ => "nothing is expanded",
     };
-    format!("no shell runs it, so {active} means nothing: {what}, or quote it to pass it on")
+    format!("no shell runs it, so {active} has no meaning: {what}, or quote it to pass it on")
 }
 
-/// What stands between quotes.
+/// Reads up to the closing quote.
 fn quoted(rest: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<(), String> {
     while let Some(c) = rest.next() {
         match c {
@@ -68,7 +68,7 @@ fn quoted(rest: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Res
     Err(format!("a {quote} is not closed"))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if it needs quotes.
 pub(super) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_apart_by_spaces_and_held_together_by_quotes() {
+    fn words_are_split_at_spaces_outside_quotes() {
         assert_eq!(words("cargo test"), ["cargo", "test"]);
         assert_eq!(words("  a \t b  "), ["a", "b"]);
         assert_eq!(words("a 'b c' \"d e\""), ["a", "b c", "d e"]);
@@ -101,24 +101,24 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_can_do_is_refused() {
-        let said = |text| split(text).unwrap_err();
+    fn shell_syntax_is_refused() {
+        let refusal = |text| split(text).unwrap_err();
         for text in ["a | b", "a && b", "a; b", "a &"] {
-            assert!(said(text).contains("a --verify of its own"), "{text}");
+            assert!(refusal(text).contains("its own --verify"), "{text}");
         }
-        assert!(said("a > b").contains("no shell runs it, so > means nothing"));
+        assert!(refusal("a > b").contains("no shell runs it, so > has no meaning"));
         for text in ["a $HOME", "a `b`", "a \"$x\"", "a *.rs", "~/a", "{a,b}"] {
-            assert!(said(text).contains("nothing is expanded"), "{text}");
+            assert!(refusal(text).contains("nothing is expanded"), "{text}");
         }
         assert_eq!(
-            said("A=1 b"),
-            "it begins with a variable; give it with --env A=1"
+            refusal("A=1 b"),
+            "it begins with a variable; set it with --env A=1"
         );
-        assert_eq!(said("a 'b"), "a ' is not closed");
-        assert_eq!(said(r#"a "b\"#), "a \" is not closed");
-        assert_eq!(said("a \\"), "there is nothing after the last \\");
-        assert_eq!(said("  "), "there is no command");
-        assert!(said("a\nb").contains("one line"));
+        assert_eq!(refusal("a 'b"), "a ' is not closed");
+        assert_eq!(refusal(r#"a "b\"#), "a \" is not closed");
+        assert_eq!(refusal("a \\"), "there is nothing after the last \\");
+        assert_eq!(refusal("  "), "the command is empty");
+        assert!(refusal("a\nb").contains("one line"));
     }
 
     #[test]

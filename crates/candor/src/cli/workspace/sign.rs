@@ -1,11 +1,11 @@
-//! Who signs, and with which key.
+//! The key of the person who signs, and its passphrase.
 
 use super::directories::is_in;
 use super::opened::OpenedWorkspace;
 use super::prompt;
 use super::ssh_keygen::SshKeygenKey;
 use crate::cli::CommandError;
-use crate::host::note;
+use crate::host::print_note;
 use candor_workspace::approval::{
     ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signable, SignedStatement, Signers,
 };
@@ -13,29 +13,29 @@ use clap::Args;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// How often a passphrase is asked for.
+/// The number of attempts at a passphrase.
 pub(super) const TRIES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct SignArgs {
-    /// Sign with this SSH key instead of the one that `init` made
+    /// The SSH key to sign with, instead of the key that `init` created
     #[arg(long, value_name = "FILE")]
     ssh_key: Option<PathBuf>,
-    /// Who you are, where the approvers file has several names for the key
+    /// Your name, if the approvers file has several names for the key
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A file that holds the passphrase of the key, for machines
+    /// A file that contains the passphrase of the key, for scripts
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    /// Another file of approvers, in the format of OpenSSH's allowed_signers (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(super) approvers: Vec<PathBuf>,
-    /// Do not ask whether you are sure
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(super) yes: bool,
 }
 
-/// A key that may sign, and whose it is.
+/// A key file of an approver, still encrypted.
 pub(super) struct KeyFile<'a> {
     args: &'a SignArgs,
     file: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct KeyFile<'a> {
     name: String,
 }
 
-/// Somebody who can sign.
+/// An approver with a decrypted key.
 pub(super) struct Approver {
     key: SigningKey,
     pub(super) name: String,
@@ -74,22 +74,22 @@ impl Approver {
 }
 
 impl SignArgs {
-    /// Whether a machine runs this, where what was typed is all that has to be known.
+    /// Returns true if a script runs the command, so that nobody is asked.
     pub(super) fn is_unattended(&self) -> bool {
         self.yes || self.passphrase_file.is_some()
     }
 
-    /// Refuses to go on where somebody has to be asked and nobody can be.
+    /// Returns an error if the person must be asked and there is no terminal.
     pub(super) fn require_terminal(&self, decided: bool) -> Result<(), CommandError> {
         match decided || prompt::is_terminal() {
             true => Ok(()),
-            false => Err(CommandError::new("there is no terminal to ask on").with_hint(
-                "run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase",
+            false => Err(CommandError::new("there is no terminal to ask for confirmation").with_hint(
+                "run it in a terminal, or give --yes, and --passphrase-file FILE if the key has a passphrase",
             )),
         }
     }
 
-    /// The key, still closed: what is wrong with it is told before anything is asked.
+    /// Reads the key file, so that its errors are shown before any question.
     pub(super) fn key_file(
         &self,
         workspace: &OpenedWorkspace,
@@ -107,7 +107,7 @@ impl SignArgs {
         let key = candor_audit::PrivateKey::from_openssh(&text)
             .map_err(|_| unusable(&file, &KeyError::NotAKey))?;
         let key_id = KeyId::of(key.public_key());
-        let name = self.named(workspace, signers, key_id)?;
+        let name = self.signer_name(workspace, signers, key_id)?;
         Ok(KeyFile {
             args: self,
             file,
@@ -116,7 +116,7 @@ impl SignArgs {
         })
     }
 
-    fn named(
+    fn signer_name(
         &self,
         workspace: &OpenedWorkspace,
         signers: &Signers,
@@ -128,29 +128,29 @@ impl SignArgs {
         let approvers = approvers.display();
         match (&self.name, names.as_slice()) {
             (_, []) => Err(CommandError::new(format!(
-                "the key {key_id} is no approver's: it is not in {approvers}"
+                "the key {key_id} may not approve: it is not in {approvers}"
             ))
-            .with_hint("`candor workspace init` adds its own; for another one append a line with a name and its public key to that file")),
+            .with_hint("`candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file")),
             (Some(name), names) if !names.contains(&name) => Err(CommandError::new(format!(
-                "the key {key_id} is not {name:?}'s"
+                "the key {key_id} does not belong to {name:?}"
             ))
-            .with_hint(format!("its names are {}", listed(names)))),
+            .with_hint(format!("its names are {}", join_names(names)))),
             (Some(name), _) => Ok(name.clone()),
             (None, [name]) => Ok((*name).clone()),
             (None, names) => Err(CommandError::new(format!(
                 "the key {key_id} has several names: {}",
-                listed(names)
+                join_names(names)
             ))
-            .with_hint("say who you are with --name NAME")),
+            .with_hint("choose one with --name NAME")),
         }
     }
 }
 
 impl KeyFile<'_> {
-    /// The key, opened; the person is asked for its passphrase.
+    /// Decrypts the key; asks the person for its passphrase.
     pub(super) fn open(self) -> Result<Approver, CommandError> {
         let key = match ApproverKey::from_file(&self.text, None) {
-            Err(KeyError::NeedsPassphrase) => SigningKey::Ed25519(Box::new(self.unlocked()?)),
+            Err(KeyError::NeedsPassphrase) => SigningKey::Ed25519(Box::new(self.decrypt()?)),
             Err(KeyError::NotEd25519 { is_encrypted, .. }) => SigningKey::Other(SshKeygenKey::new(
                 &self.file,
                 is_encrypted,
@@ -166,16 +166,16 @@ impl KeyFile<'_> {
         })
     }
 
-    fn unlocked(&self) -> Result<ApproverKey, CommandError> {
+    fn decrypt(&self) -> Result<ApproverKey, CommandError> {
         let refused = |error: &KeyError| unusable(&self.file, error);
         let with =
             |passphrase: &str| ApproverKey::from_file(&self.text, Some(passphrase.as_bytes()));
         if let Some(file) = &self.args.passphrase_file {
-            return with(&prompt::passphrase_in(file)?).map_err(|error| refused(&error));
+            return with(&prompt::read_passphrase(file)?).map_err(|error| refused(&error));
         }
         if !prompt::is_terminal() {
             return Err(refused(&KeyError::NeedsPassphrase).with_hint(
-                "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
+                "run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE",
             ));
         }
         let question = format!("Passphrase of {}", self.file.display());
@@ -183,7 +183,7 @@ impl KeyFile<'_> {
         loop {
             match with(&prompt::secret(&question)?) {
                 Err(KeyError::WrongPassphrase) if tries < TRIES => {
-                    note("that is not its passphrase");
+                    print_note("the passphrase is wrong");
                     tries += 1;
                 }
                 opened => return opened.map_err(|error| refused(&error)),
@@ -194,17 +194,17 @@ impl KeyFile<'_> {
 
 pub(super) fn unusable(file: &Path, error: &KeyError) -> CommandError {
     CommandError::new(format!(
-        "the key {} cannot be used: {error}",
+        "cannot use the key {}: {error}",
         file.display()
     ))
 }
 
-fn listed(names: &[&String]) -> String {
+fn join_names(names: &[&String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
     quoted.join(", ")
 }
 
-/// Refuses a secret where an agent could read it.
+/// Returns an error if a secret is in the workspace, where an agent could read it.
 pub(super) fn require_outside(
     workspace: &OpenedWorkspace,
     secret: &Path,
@@ -212,32 +212,32 @@ pub(super) fn require_outside(
     match is_in(&workspace.root, &std::path::absolute(secret)?) {
         false => Ok(()),
         true => Err(CommandError::new(format!(
-            "{} lies in the workspace, where an agent could read it",
+            "{} is in the workspace, where an agent could read it",
             secret.display()
         ))
         .with_hint("move it out of the workspace")),
     }
 }
 
-/// The text of a key file.
+/// Reads a key file.
 pub(super) fn key_text(file: &Path) -> Result<String, CommandError> {
-    let wrong = |why: &dyn std::fmt::Display| {
-        CommandError::new(format!("the key {} cannot be read: {why}", file.display()))
+    let failed = |why: &dyn std::fmt::Display| {
+        CommandError::new(format!("cannot read the key {}: {why}", file.display()))
     };
     let opened = match std::fs::File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(
                 CommandError::new(format!("there is no key {}", file.display())).with_hint(
-                    "make one with `candor workspace init`, or name yours with --ssh-key FILE",
+                    "create one with `candor workspace init`, or name yours with --ssh-key FILE",
                 ),
             );
         }
-        opened => opened.map_err(|error| wrong(&error))?,
+        opened => opened.map_err(|error| failed(&error))?,
     };
     let mut text = String::new();
     let read = opened
         .take(KEY_BYTES_MAX as u64 + 1)
         .read_to_string(&mut text);
-    read.map_err(|error| wrong(&error))?;
+    read.map_err(|error| failed(&error))?;
     Ok(text)
 }

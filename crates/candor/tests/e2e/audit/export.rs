@@ -34,5 +34,5 @@ fn a_table_has_what_people_ask_for() {
     ");
     fixture.write("log.jsonl", "what\n");
     let ended = fixture.run(&["export", "log.jsonl", "--format", "csv", "--from", "1"]);
-    assert_snapshot!(ended.stderr, @"error: what follows line 2 of log.jsonl is no line");
+    assert_snapshot!(ended.stderr, @"error: the line after line 2 of log.jsonl is not a log line");
 }

@@ -25,13 +25,13 @@ fn what_is_no_line_is_shown_as_such() {
     fixture.write("log.jsonl", &format!("{text}\u{1b}]0;title\u{7}\n{{\"half"));
     assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl", "-n", "2"]), @r#"
     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable"
-    ?  no line of a log: 10 bytes
+    ?  not a log line: 10 bytes
     "#);
     assert_snapshot!(fixture.run_ok(&["stats", "log.jsonl"]), @r"
     lines  4
     files  2
     bytes  1361
-    no lines of a log  1
+    not log lines  1
     first  2026-01-02T03:04:01.000Z
     last   2026-01-02T03:04:04.000Z
 

@@ -38,12 +38,12 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
     state/checkpoint.json agrees as far as line 4, signed by SHA256:fe85JkIjo8VPe+XqXJGH5Mau1EMFdK1OdKvJUFicyA8
     ");
     assert_snapshot!(run("other.pub").stderr, @r"
-    error: the checkpoint state/checkpoint.json is not signed by a key that was given
+    error: the checkpoint state/checkpoint.json is not signed by any of the given keys
     hint: it may have been replaced; take it for nothing
     ");
     assert_snapshot!(run("log.jsonl").stderr, @r"
-    error: log.jsonl is no public key
-    hint: give a file with one line, as ssh-keygen makes: ssh-ed25519 AAAA…
+    error: log.jsonl is not a public key
+    hint: give a file with one line as ssh-keygen writes it: ssh-ed25519 AAAA…
     ");
     let checkpoint = fixture.read("state/checkpoint.json");
     fixture.write(
@@ -51,7 +51,7 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
         &checkpoint.replace("\"seq\":4", "\"seq\":3"),
     );
     assert_snapshot!(run("own.pub").stderr, @r"
-    error: the checkpoint state/checkpoint.json is not signed by a key that was given
+    error: the checkpoint state/checkpoint.json is not signed by any of the given keys
     hint: it may have been replaced; take it for nothing
     ");
 }

@@ -41,7 +41,7 @@ fn other_things_are_left_alone() {
     ");
     assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: make one with `candor github init`
+    hint: create one with `candor github init`
     ");
     assert_snapshot!(fixture.run_err(&["serve"]), @r"
     error: FOLDER/data/forge is not empty, and no forge
@@ -51,7 +51,7 @@ fn other_things_are_left_alone() {
     let fixture = GithubFixture::empty();
     fs::write(fixture.path("data"), "x").unwrap();
     assert_snapshot!(fixture.run_err(&["init"]), @r"
-    error: cannot make the directory FOLDER/data: File exists (os error 17)
+    error: cannot create the directory FOLDER/data: File exists (os error 17)
     hint: name another one with --data-dir
     ");
 }
@@ -62,15 +62,15 @@ fn what_needs_a_forge_says_how_to_make_one() {
     let clone = fixture.clone_with("clone", &[("a", "a\n")]);
     assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: make one with `candor github init`
+    hint: create one with `candor github init`
     ");
     assert_snapshot!(fixture.run_err(&["import", &clone, "me/project"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: make one with `candor github init`
+    hint: create one with `candor github init`
     ");
     assert_snapshot!(fixture.run_err(&["protect", "me/project", "main"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: make one with `candor github init`
+    hint: create one with `candor github init`
     ");
     assert!(!fixture.path("data/forge").exists());
 }
@@ -118,15 +118,15 @@ fn what_is_no_clone_is_not_imported() {
     fixture.write("file", "x");
     assert_snapshot!(fixture.run_err(&["import", "plain", "me/project"]), @r"
     error: there is no git repository at plain
-    hint: give the directory of a clone
+    hint: name the directory of a clone
     ");
     assert_snapshot!(fixture.run_err(&["import", "none", "me/project"]), @r"
     error: there is no git repository at none
-    hint: give the directory of a clone
+    hint: name the directory of a clone
     ");
     assert_snapshot!(fixture.run_err(&["import", "file", "me/project"]), @r"
     error: there is no git repository at file
-    hint: give the directory of a clone
+    hint: name the directory of a clone
     ");
     fixture.clone_with("clone", &[("a", "a\n"), ("b", "b\n")]);
     let url = format!("file://{}", fixture.text("clone"));
@@ -136,7 +136,7 @@ fn what_is_no_clone_is_not_imported() {
     fs::create_dir(fixture.path("clone/below")).unwrap();
     assert_snapshot!(fixture.run_err(&["import", "clone/below", "me/project"]), @r"
     error: there is no git repository at clone/below
-    hint: give the directory of a clone
+    hint: name the directory of a clone
     ");
     for name in ["project", "me/", "me/../x", "me/a b", "-x/y"] {
         let said = fixture.run(&["import", "clone", name]);
@@ -190,7 +190,7 @@ fn a_typo_gets_a_hint() {
     hint: `candor github status` shows all repositories
     ");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--remove"]), @r"
-    error: main of sample/hello has no rules of its own
+    error: main of sample/hello has no rules
     hint: `candor github status sample/hello` shows all rules
     ");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--locked", "--allow-commits"]), @r"
@@ -216,7 +216,7 @@ fn a_typo_gets_a_hint() {
     For more information, try '--help'.
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--repos", "sample"]), @r"
-    error: `sample` is no pattern of repositories
+    error: `sample` is not a pattern of repositories
     hint: write owner/name, where * stands for any text: --repos 'octo-org/*'
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--max-entries", "0"]), @r"

@@ -69,7 +69,7 @@ fn data_belongs_where_the_user_keeps_data() {
     assert!(!fixture.path("relative").exists());
 }
 
-const NOWHERE: &str = "error: there is no home directory to keep data in\n\
+const NOWHERE: &str = "error: there is no home directory for the data\n\
                        hint: name one with --data-dir DIR\n";
 
 #[test]

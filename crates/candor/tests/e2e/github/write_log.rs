@@ -153,8 +153,8 @@ fn a_broken_log_stops_the_start() {
     let second = log.split_inclusive('\n').nth(1).unwrap();
     fs::write(fixture.path("data/github-writes.jsonl"), second).unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
-    error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the log is broken behind its line 0
-    hint: see `candor audit verify FOLDER/data/github-writes.jsonl`; `candor audit quarantine FOLDER/data/github-writes.jsonl` moves it aside
+    error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the log is broken behind its line 0
+    hint: `candor audit verify FOLDER/data/github-writes.jsonl` shows what is wrong; `candor audit quarantine FOLDER/data/github-writes.jsonl` moves the log aside
     ");
 }
 
@@ -163,8 +163,8 @@ fn a_file_that_is_something_else_stops_the_start() {
     let fixture = GithubFixture::new();
     fs::write(fixture.path("data/github-writes.jsonl"), "precious\n").unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
-    error: cannot keep the log of writes in FOLDER/data/github-writes.jsonl: the file is no log of writes
-    hint: name another directory with --data-dir, or leave out --allow-writes
+    error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the file is no log of writes
+    hint: name another directory with --data-dir, or leave --allow-writes out
     ");
     assert_eq!(log(&fixture), "precious\n");
     fixture.call_once(&[], "fetch", json!({ "repo": "sample/hello" }));

@@ -33,7 +33,7 @@ fn a_right_adapter_exits_with_0_and_says_what_was_made() {
     let (_process, _stdin, url) = sample(&["--without", "create-return"]);
     let (ended, stdout) = check(&[&url, "--sku", "POT-1"]);
     assert_eq!(ended.exit, Exit::Code(0), "{stdout}");
-    let note = "note: this makes orders in the order system; their external ids or tags begin with candor-check-\n";
+    let note = "note: this creates orders in the order system; their external ids or tags begin with candor-check-\n";
     assert_eq!(ended.stderr, note);
     let mut lines = stdout.lines();
     assert_eq!(
@@ -76,10 +76,10 @@ fn a_refused_token_exits_with_1_and_says_what_was_expected() {
 fn what_cannot_be_asked_exits_with_1() {
     let (ended, stdout) = check(&["http://192.0.2.1"]);
     assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
-    let said = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything in the open, the token among it\n";
+    let said = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything unencrypted, even the token\n";
     assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
     let (ended, _) = check(&["http://127.0.0.1:1", "--bearer-file", "/dev/null"]);
     assert_eq!(ended.exit, Exit::Code(1));
-    let said = "error: /dev/null is empty, or has characters that no token has\nhint: put nothing but the token into it, in visible ASCII\n";
+    let said = "error: /dev/null is empty or contains invalid characters\nhint: write only the token into it, in visible ASCII characters\n";
     assert_eq!(ended.stderr, said);
 }

@@ -134,15 +134,15 @@ fn tables_are_made_once() {
     for fixture in [Some(file), server].into_iter().flatten() {
         assert_eq!(
             fixture.run_ok(&["migrate", "--currency", "EUR"]),
-            "tables made\n"
+            "tables created\n"
         );
         for again in [vec!["migrate"], vec!["migrate", "--currency", "EUR"]] {
             let said = fixture.run_ok(&again);
-            assert_eq!(said, "tables are there already; nothing was changed\n");
+            assert_eq!(said, "the tables exist already; nothing was changed\n");
         }
         assert_eq!(
             run_err(fixture.command(&["migrate", "--currency", "JPY"])),
-            "error: the store has its prices in EUR, not in JPY\nhint: leave out --currency, or name another --database\n"
+            "error: the store has its prices in EUR, not in JPY\nhint: leave --currency out, or name another database with --database\n"
         );
         let currency = "SELECT value FROM settings WHERE name = 'currency'";
         assert_eq!(fixture.database().lines(currency), "EUR");
@@ -163,7 +163,9 @@ fn tables_are_made_once_by_several_at_once() {
                 .collect();
             all.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        let made = said.iter().filter(|ended| ended.stdout == b"tables made\n");
+        let made = said
+            .iter()
+            .filter(|ended| ended.stdout == b"tables created\n");
         assert_eq!(made.count(), 1, "{said:?}");
         assert!(
             said.iter().all(|ended| ended.exit == Exit::Code(0)),
@@ -181,7 +183,7 @@ fn tables_that_are_not_there_or_not_ours_are_told() {
     let refused = |fixture: &OrdersFixture| run_err(fixture.command(&["serve"]));
     assert_snapshot!(refused(&fixture), @r"
     error: the database has no tables for orders yet
-    hint: make its tables with `candor orders migrate`
+    hint: create its tables with `candor orders migrate`
     ");
     fixture.run_ok(&["migrate"]);
     fixture
@@ -189,7 +191,7 @@ fn tables_that_are_not_there_or_not_ours_are_told() {
         .run("UPDATE settings SET value = '2' WHERE name = 'format'");
     assert_snapshot!(refused(&fixture), @r"
     error: the tables have format 2, and this program knows 1: it was made by a newer one
-    hint: take a newer candor, or another --database
+    hint: use a newer candor, or name another database with --database
     ");
     fixture.database().run("DELETE FROM settings");
     assert_snapshot!(refused(&fixture), @r"

@@ -59,7 +59,7 @@ impl OrdersFixture {
     }
 
     fn with_catalogue(self) -> OrdersFixture {
-        assert_eq!(self.run_ok(&["migrate"]), "tables made\n");
+        assert_eq!(self.run_ok(&["migrate"]), "tables created\n");
         self.database().fill();
         self
     }

@@ -311,8 +311,8 @@ fn a_public_address_without_a_token_is_refused() {
             assert_eq!(
                 run_err(&arguments),
                 format!(
-                    "error: {address} can be reached by others, and no token is asked of them\n\
-                     hint: add --bearer-file FILE, or leave out --bind\n"
+                    "error: {address} can be reached from other machines, and no token protects it\n\
+                     hint: add --bearer-file FILE, or leave --bind out\n"
                 )
             );
         }
@@ -361,6 +361,9 @@ fn the_log_goes_to_stderr() {
     for line in log.lines() {
         assert!(parse(line).is_object(), "{line}");
     }
-    assert!(log.contains("a panic to order"), "the cause is for the log");
+    assert!(
+        log.contains("a panic on demand"),
+        "the cause is for the log"
+    );
     assert!(!answer.contains("to order"), "and not for the client");
 }

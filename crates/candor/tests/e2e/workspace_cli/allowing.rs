@@ -41,7 +41,7 @@ fn a_plan_is_written_shown_and_signed_in_one_step() {
                    src/a.rs
                    src/b/c.rs
       runs       make 'a test'
-      when       after each write, which is undone where one fails
+      when       after each write, which is undone if one fails
       writing    out
       network    yes
       with       CI=true
@@ -70,7 +70,7 @@ fn a_second_plan_is_worth_a_note() {
     assert_eq!(again.stderr, "");
     let other = fixture.run(&["allow", "tests/**", "--passphrase-file", "../pass"]);
     assert_eq!(other.exit, Exit::Code(0));
-    assert_snapshot!(other.stderr, @"note: other plans are approved too (74ada96309d4): an agent has to say which one it works by; `candor workspace revoke` ends one");
+    assert_snapshot!(other.stderr, @"note: other plans are approved too (74ada96309d4): an agent must name the plan it works by; `candor workspace revoke` revokes one");
 }
 
 #[test]
@@ -83,21 +83,21 @@ fn what_is_not_meant_is_not_signed() {
     };
     assert_snapshot!(with(&["src"]), @r#"
     error: "src" is a directory
-    hint: to allow every file in it write 'src/**'
+    hint: to allow every file in it, write 'src/**'
     "#);
     assert_snapshot!(with(&["."]), @r#"
     error: "." is a directory
-    hint: to allow every file in it write '**'
+    hint: to allow every file in it, write '**'
     "#);
-    assert_snapshot!(with(&["../**"]), @"error: such a plan cannot be enforced: phase[0].allow[0] the glob has `..`; globs cannot lead out of the root");
-    assert_snapshot!(with(&[".git/**"]), @"error: such a plan cannot be enforced: phase[0].allow[0] names protected files only, which nobody may write");
+    assert_snapshot!(with(&["../**"]), @"error: the plan cannot be enforced: phase[0].allow[0] the glob has `..`; globs cannot lead out of the root");
+    assert_snapshot!(with(&[".git/**"]), @"error: the plan cannot be enforced: phase[0].allow[0] names protected files only, which nobody may write");
     assert_snapshot!(with(&["src/**", "--verify", "cargo test | tee log"]), @r"
-    error: invalid value 'cargo test | tee log' for '--verify <COMMAND>': no shell runs it, so | means nothing: give each command with a --verify of its own, or quote it to pass it on
+    error: invalid value 'cargo test | tee log' for '--verify <COMMAND>': no shell runs it, so | has no meaning: give each command in its own --verify, or quote it to pass it on
 
     For more information, try '--help'.
     ");
     assert_snapshot!(with(&["src/**", "--verify", "CI=1 cargo test"]), @r"
-    error: invalid value 'CI=1 cargo test' for '--verify <COMMAND>': it begins with a variable; give it with --env CI=1
+    error: invalid value 'CI=1 cargo test' for '--verify <COMMAND>': it begins with a variable; set it with --env CI=1
 
     For more information, try '--help'.
     ");
@@ -107,7 +107,7 @@ fn what_is_not_meant_is_not_signed() {
     For more information, try '--help'.
     ");
     assert_snapshot!(with(&["src/**", "--operations", "create,change"]), @r"
-    error: invalid value 'change' for '--operations <LIST>': give create, modify and delete, apart by commas
+    error: invalid value 'change' for '--operations <LIST>': give a list of create, modify and delete, separated by commas
 
     For more information, try '--help'.
     ");
@@ -136,28 +136,28 @@ fn nobody_signs_without_key_passphrase_or_consent() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--yes"]), @r"
     error: there is no key BASE/config/approver.key
-    hint: make one with `candor workspace init`, or name yours with --ssh-key FILE
+    hint: create one with `candor workspace init`, or name yours with --ssh-key FILE
     ");
     let fixture = OwnerFixture::new();
     assert_snapshot!(fixture.run_err(&["allow", "src/**"]), @r"
     error: there is no terminal to ask on
-    hint: run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase
+    hint: run it in a terminal, or give --yes, and --passphrase-file FILE if the key has a passphrase
     ");
     fixture.write("wrong", "open sesamE\n");
     let wrong = fixture.run(&["allow", "src/**", "--passphrase-file", "../wrong"]);
     assert_eq!(wrong.exit, Exit::Code(1));
-    assert_snapshot!(fixture.normalize(&wrong.stderr), @"error: the key BASE/config/approver.key cannot be used: the passphrase is wrong");
+    assert_snapshot!(fixture.normalize(&wrong.stderr), @"error: cannot use the key BASE/config/approver.key: the passphrase is wrong");
     let none = fixture.run(&["allow", "src/**", "--yes"]);
     assert_eq!(none.exit, Exit::Code(1));
     assert_snapshot!(fixture.normalize(&none.stderr), @r"
-    error: the key BASE/config/approver.key cannot be used: the key needs its passphrase
-    hint: run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE
+    error: cannot use the key BASE/config/approver.key: the key needs its passphrase
+    hint: run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE
     ");
     let gone = fixture.run(&["allow", "src/**", "--passphrase-file", "../gone"]);
-    assert_snapshot!(fixture.normalize(&gone.stderr), @"error: the passphrase in ../gone cannot be read: No such file or directory (os error 2)");
+    assert_snapshot!(fixture.normalize(&gone.stderr), @"error: cannot read the passphrase in ../gone: No such file or directory (os error 2)");
     std::fs::write(fixture.path("config/approvers"), "").unwrap();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
-    error: the key KEY is no approver's: it is not in BASE/config/approvers
+    error: the key KEY may not approve: it is not in BASE/config/approvers
     hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
     ");
     assert!(!fixture.path("ws/docs").exists() && !fixture.path("ws/audit-log.jsonl").exists());

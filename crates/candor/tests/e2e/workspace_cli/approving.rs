@@ -61,7 +61,7 @@ async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
       warning    phase[0].verify[0] has characters that a reader does not see
       state      nobody has approved the plan yet
     ");
-    assert_snapshot!(listed.stderr, @"hint: there is no terminal to ask on: `candor workspace approve PREFIX --yes` approves one");
+    assert_snapshot!(listed.stderr, @"hint: there is no terminal to ask for confirmation; approve a plan with `candor workspace approve PREFIX --yes`");
     executor.call_err("write_file", edit()).await;
 
     // A passphrase alone does not say that somebody has read what an agent wrote.
@@ -131,7 +131,7 @@ async fn everything_that_waits_is_approved_with_one_passphrase() {
     planner.end().await;
     assert_snapshot!(fixture.run_err(&["approve", "--passphrase-file", "../pass"]), @r"
     error: 2 plans wait for approval
-    hint: name one by 8 digits or more of its hash; `candor workspace review` shows each
+    hint: name one by 8 digits or more of its hash; `candor workspace review` shows them
     ");
     let said = fixture.run_signed(&["review", "--yes"]);
     assert_eq!(said.matches("by anna until INSTANT\n").count(), 2, "{said}");
@@ -199,7 +199,7 @@ async fn an_ssh_key_of_ones_own_signs_too() {
     let unknown = run(with(&[]));
     assert_eq!(unknown.exit, Exit::Code(1));
     assert_snapshot!(fixture.normalize(&unknown.stderr), @r"
-    error: the key KEY is no approver's: it is not in BASE/config/approvers
+    error: the key KEY may not approve: it is not in BASE/config/approvers
     hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
     ");
     let public = fixture.read("id.pub");
@@ -207,11 +207,11 @@ async fn an_ssh_key_of_ones_own_signs_too() {
     let team = run(with(&["--approvers", "../team"]));
     assert_snapshot!(fixture.normalize(&team.stderr), @r#"
     error: the key KEY has several names: "carl", "charles"
-    hint: say who you are with --name NAME
+    hint: choose one with --name NAME
     "#);
     let other = run(with(&["--approvers", "../team", "--name", "anna"]));
     assert_snapshot!(fixture.normalize(&other.stderr), @r#"
-    error: the key KEY is not "anna"'s
+    error: the key KEY does not belong to "anna"
     hint: its names are "carl", "charles"
     "#);
     let signed = run(with(&["--approvers", "../team", "--name", "carl"]));
@@ -223,7 +223,7 @@ async fn an_ssh_key_of_ones_own_signs_too() {
     fs::copy(fixture.path("id"), fixture.path("ws/id")).unwrap();
     let inside = fixture.run_err(&["allow", "src/**", "--yes", "--ssh-key", "id"]);
     assert_snapshot!(inside, @r"
-    error: id lies in the workspace, where an agent could read it
+    error: id is in the workspace, where an agent could read it
     hint: move it out of the workspace
     ");
 }
@@ -239,7 +239,7 @@ async fn a_key_that_was_revoked_approves_nothing() {
     let key = status["approvers"][0]["key_id"].as_str().unwrap();
     assert_snapshot!(fixture.run_err(&["revoke", "--key", key]), @r"
     error: there is no terminal to ask on
-    hint: run it in a terminal; a machine gives --yes, and --passphrase-file FILE where the key has a passphrase
+    hint: run it in a terminal, or give --yes, and --passphrase-file FILE if the key has a passphrase
     ");
     assert_eq!(
         fixture.run_signed(&["revoke", "--key", key]),
@@ -261,20 +261,20 @@ fn mistakes_are_told() {
     let fixture = OwnerFixture::new();
     let approve = |plan| fixture.run_err(&["approve", plan, "--passphrase-file", "../pass"]);
     assert_snapshot!(approve("abc"), @r#"
-    error: "abc" names no plan
-    hint: a plan is named by 8 digits or more of its hash; `candor workspace status` lists them
+    error: "abc" is not the name of a plan
+    hint: name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans
     "#);
     assert_snapshot!(approve("abcdefgh"), @r#"
-    error: "abcdefgh" names no plan
-    hint: a plan is named by 8 digits or more of its hash; `candor workspace status` lists them
+    error: "abcdefgh" is not the name of a plan
+    hint: name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans
     "#);
     assert_snapshot!(approve("0123456789ab"), @r"
     error: no plan begins with 0123456789ab
-    hint: `candor workspace status` lists them
+    hint: `candor workspace status` lists the plans
     ");
     assert_snapshot!(fixture.run_err(&["revoke", "0123456789ab"]), @r"
     error: no plan begins with 0123456789ab
-    hint: `candor workspace status` lists them
+    hint: `candor workspace status` lists the plans
     ");
     assert_snapshot!(fixture.run_err(&["revoke"]), @r"
     error: the following required arguments were not provided:
@@ -285,11 +285,11 @@ fn mistakes_are_told() {
     For more information, try '--help'.
     ");
     assert_snapshot!(fixture.run_err(&["revoke", "--key", "anna"]), @r"
-    error: invalid value 'anna' for '--key <KEYID>': a key is SHA256: and its fingerprint, as `candor workspace status` shows it
+    error: invalid value 'anna' for '--key <KEYID>': write SHA256: and the fingerprint, as `candor workspace status` shows it
 
     For more information, try '--help'.
     ");
     fixture.write("ws/docs/plans/draft.toml", "title = 1");
     let review = fixture.run(&["review"]);
-    assert_snapshot!(review.stderr, @"note: docs/plans/draft.toml is left out: its name is no hash; save it as a plan");
+    assert_snapshot!(review.stderr, @"note: docs/plans/draft.toml is not shown: its name is no hash; save it as a plan");
 }

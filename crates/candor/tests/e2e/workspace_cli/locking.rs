@@ -26,13 +26,13 @@ async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
       session   WINDSURF  SESSION  CLIENT, last call INSTANT
       lock      WINDSURF is locked: UNAUTHORIZED_ACTION at line 3
                 .git/hooks/pre-commit is protected: no agent may change it
-                a failure report or `candor workspace unlock` unlocks it
+                the agent can unlock it with a failure report, and you with `candor workspace unlock`
 
     plans
       74ada96309d4  Work on src/**
                     approved by anna until INSTANT
 
-    log  lines: 4, the chain verifies
+    log  lines: 4, all valid
       checkpoint at line 4
            1  INSTANT  a person     approve               ok  74ada96309d4
            2  INSTANT  WINDSURF     begin_session         ok
@@ -85,7 +85,7 @@ fn an_empty_workspace_says_what_to_do() {
     plans
       none; `candor workspace allow 'src/**'` makes one
 
-    log  lines: 0, the chain verifies
+    log  lines: 0, all valid
     ");
     assert!(!fixture.path("state").exists() && !fixture.path("config").exists());
 }
@@ -105,19 +105,19 @@ fn a_log_that_was_changed_is_told_with_its_line() {
     assert!(
         fixture
             .run_ok(&["status"])
-            .contains("log  lines: 0 right, then line 1 is wrong: it was changed\n")
+            .contains("log  lines: 0 valid, then line 1 is wrong: it was changed\n")
     );
     let cut: String = log.split_inclusive('\n').take(2).collect();
     fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
     let said = fixture.run_ok(&["status"]);
-    assert!(said.contains("log  lines: 2 right, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
+    assert!(said.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
     // What a person does now is done all the same, and they are told that no line says so.
     let revoked = fixture.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
     assert_eq!(revoked.exit, Exit::Code(0));
     assert!(
-        revoked
-            .stderr
-            .contains("note: this is not in the audit log: the log is broken behind its line 2"),
+        revoked.stderr.contains(
+            "note: this action is not in the audit log: the log is broken behind its line 2"
+        ),
         "{}",
         revoked.stderr
     );
@@ -141,17 +141,17 @@ fn a_damaged_state_is_shown_and_ends_nothing() {
       approver  anna  KEY
       session   none yet
       lock      WINDSURF is locked: the lock is damaged
-                `candor workspace unlock` unlocks it
+                unlock it with `candor workspace unlock`
 
     plans
       74ada96309d4  Work on src/**
                     not approved: the revocation x is unsound: the members are wrong: there is no key_id
 
-    log  lines: 1 right, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
+    log  lines: 1 valid, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
            1  INSTANT  a person     approve               ok  74ada96309d4
     ");
     assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"
-    WINDSURF is locked, and why cannot be read: the file is damaged
+    WINDSURF is locked; the reason cannot be read because the file is damaged
     WINDSURF is unlocked
     ");
 }

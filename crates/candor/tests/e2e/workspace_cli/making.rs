@@ -12,7 +12,7 @@ fn a_key_is_made_once_and_trusted() {
     let init = ["init", "--name", "anna", "--passphrase-file", "../pass"];
     let ended = fixture.run(&init);
     assert_eq!(ended.exit, Exit::Code(0));
-    assert_snapshot!(fixture.normalize(&ended.stderr), @"hint: the record of what agents do is audit-log.jsonl in the workspace; unless you keep it in git, add audit-log.jsonl* to .gitignore");
+    assert_snapshot!(fixture.normalize(&ended.stderr), @"hint: the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, add audit-log.jsonl* to .gitignore");
     assert_snapshot!(fixture.normalize(&String::from_utf8(ended.stdout).unwrap()), @r#"
     a new key is in BASE/config/approver.key
     anna may approve with it: KEY
@@ -60,7 +60,7 @@ fn a_key_is_made_once_and_trusted() {
     assert_eq!(fs::read_dir(fixture.path("config")).unwrap().count(), 2);
 
     let again = fixture.run_ok(&["init", "--name", "bob"]);
-    assert!(again.starts_with("the key BASE/config/approver.key was there already, and stays as it is\nanna may approve with it: "), "{again}");
+    assert!(again.starts_with("the key BASE/config/approver.key exists already and was not changed\nanna may approve with it: "), "{again}");
     assert_eq!(fixture.read("config/approver.key"), key);
     assert_eq!(fixture.read("config/approvers"), approvers);
 
@@ -92,18 +92,18 @@ fn a_key_without_a_passphrase_has_to_be_asked_for() {
     let fixture = OwnerFixture::empty();
     fixture.write("none", "\n");
     assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "../none"]), @r"
-    error: the passphrase is empty; no key was made
-    hint: choose one, or say --no-passphrase if anything that runs as you may approve
+    error: no key was created: the passphrase is empty
+    hint: choose a passphrase, or give --no-passphrase if every program that you run may approve
     ");
     assert_snapshot!(fixture.run_err(&["init"]), @r"
     error: there is no terminal to ask for a passphrase on
-    hint: run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE
+    hint: run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE
     ");
     assert!(!fixture.path("config/approver.key").exists());
     let ended = fixture.run(&["init", "--name", "anna", "--no-passphrase"]);
     assert_eq!(ended.exit, Exit::Code(0));
     assert!(ended.stderr.starts_with(
-        "note: the key has no passphrase: whatever runs as you can approve with it\n"
+        "note: the key has no passphrase: every program that you run can approve with it\n"
     ));
     let allowed = fixture.run_ok(&["allow", "src/**", "--yes"]);
     assert!(allowed.contains("by anna until"), "{allowed}");
@@ -114,16 +114,16 @@ fn secrets_stay_out_of_the_workspace() {
     let fixture = OwnerFixture::empty();
     fixture.write("ws/pass", "x");
     assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "pass"]), @r"
-    error: pass lies in the workspace, where an agent could read it
+    error: pass is in the workspace, where an agent could read it
     hint: move it out of the workspace
     ");
     assert_snapshot!(fixture.run_err(&["init", "--config-dir", "keys", "--passphrase-file", "../pass"]), @r"
-    error: the workspace BASE/ws contains BASE/ws/keys, where an agent must not reach
-    hint: run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other
+    error: the workspace BASE/ws contains BASE/ws/keys, which an agent must not reach
+    hint: run this in a repository, or name one with --root DIR; --config-dir and --state-dir name other directories
     ");
     assert_snapshot!(fixture.run_err(&["init", "--root", "..", "--passphrase-file", "../pass"]), @r"
-    error: the workspace BASE contains BASE/config, where an agent must not reach
-    hint: run this in a repository or name one with --root DIR; --config-dir and --state-dir move the other
+    error: the workspace BASE contains BASE/config, which an agent must not reach
+    hint: run this in a repository, or name one with --root DIR; --config-dir and --state-dir name other directories
     ");
     assert!(!fixture.path("ws/keys").exists() && !fixture.path("config/approver.key").exists());
 }
@@ -136,18 +136,18 @@ fn mistakes_are_told() {
         fixture.run_err(&init.iter().chain(more).copied().collect::<Vec<_>>())
     };
     assert_snapshot!(with(&["--name", "a,b"]), @r#"
-    error: "a,b" cannot stand in a list of approvers
-    hint: choose a name without commas and quotes, with --name NAME
+    error: the list of approvers cannot contain the name "a,b"
+    hint: choose a name without commas and quotes with --name NAME
     "#);
     assert_snapshot!(with(&["--root", "nowhere"]), @r"
-    error: the workspace BASE/ws/nowhere cannot be opened: No such file or directory (os error 2)
+    error: cannot open the workspace BASE/ws/nowhere: No such file or directory (os error 2)
     hint: name a directory with --root DIR
     ");
     assert!(!fixture.path("config/approver.key").exists());
     fixture.write("config/approver.key", "no key");
     assert_snapshot!(with(&[]), @r"
-    error: BASE/config/approver.key is no OpenSSH private key
-    hint: move it away, and run this again
+    error: BASE/config/approver.key is not an OpenSSH private key
+    hint: move it to another directory, then run the command again
     ");
     assert_snapshot!(fixture.run_err(&["inti"]), @r"
     error: unrecognized subcommand 'inti'

@@ -42,7 +42,7 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
       74ada96309d4  Work on src/**
                     approved by anna until INSTANT
 
-    log  lines: 4, the chain verifies
+    log  lines: 4, all valid
       checkpoint at line 4
            1  INSTANT  a person     approve               ok  74ada96309d4
            2  INSTANT  WINDSURF     begin_session         ok

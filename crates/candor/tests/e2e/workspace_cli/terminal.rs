@@ -54,7 +54,7 @@ fn a_passphrase_is_asked_twice_and_never_shown() {
         ],
     );
     assert!(
-        !well && said.contains("the two passphrases differ; no key was made"),
+        !well && said.contains("no key was created: the two passphrases differ"),
         "{said}"
     );
     let (said, well) = typed(&fixture, "init --name anna", &[("for your new key: ", "")]);

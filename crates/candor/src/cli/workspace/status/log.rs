@@ -1,4 +1,4 @@
-//! The log as `status` shows it: its last lines, who was there, and whether the chain is whole.
+//! The audit log as `status` shows it: its last lines, its sessions, and whether its chain is valid.
 
 use crate::cli::CommandError;
 use crate::cli::workspace::opened::OpenedWorkspace;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io;
 
-/// How many lines are shown.
+/// The number of lines that are shown.
 const SHOWN: usize = 10;
 
-/// How many lines are looked at for sessions, and how many bytes at most.
+/// The number of lines in which sessions are looked for, and the limit in bytes.
 const LOOKED_AT: usize = 256;
 const LOOKED_AT_BYTES: u64 = 1024 * 1024;
 
@@ -23,19 +23,19 @@ pub(super) struct LogStatus {
     pub(super) verified: ChainStatus,
 }
 
-/// Whether the chain is whole.
+/// The result of the verification.
 #[derive(Serialize)]
 pub(super) struct ChainStatus {
     pub(super) ok: bool,
-    /// How many lines are right, from the first on.
+    /// The number of valid lines before the first invalid one.
     pub(super) lines: u64,
     pub(super) first_bad_seq: Option<u64>,
     pub(super) why: Option<String>,
-    /// The line that the checkpoint outside the workspace has seen.
+    /// The line that the checkpoint outside the workspace covers.
     pub(super) checkpoint_seq: Option<u64>,
 }
 
-/// One line, in short.
+/// A line of the log, shortened.
 #[derive(Serialize)]
 pub(super) struct StatusLine {
     pub(super) seq: Option<u64>,
@@ -64,8 +64,7 @@ pub(super) fn read(
     workspace: &OpenedWorkspace,
     state: Option<&RealDisk>,
 ) -> Result<(LogStatus, Vec<SessionStatus>), CommandError> {
-    let wrong =
-        |error: io::Error| CommandError::new(format!("the log {LOG} cannot be read: {error}"));
+    let wrong = |error: io::Error| CommandError::new(format!("cannot read the log {LOG}: {error}"));
     let checkpoint = state.map(|state| CheckpointFile::new(state.clone(), CHECKPOINT).read());
     let (checkpoint, unreadable) = match checkpoint.transpose() {
         Ok(checkpoint) => (checkpoint.flatten(), None),
@@ -85,7 +84,7 @@ pub(super) fn read(
         lines: parsed
             .iter()
             .skip(first)
-            .map(|(seq, line)| of(*seq, line))
+            .map(|(seq, line)| status_line(*seq, line))
             .collect(),
         verified: ChainStatus {
             ok: verified.flaw.is_none() && unreadable.is_none(),
@@ -125,7 +124,7 @@ fn text(line: &Value, pointer: &str) -> Option<String> {
     line.pointer(pointer)?.as_str().map(str::to_owned)
 }
 
-fn of(seq: Option<u64>, line: &Value) -> StatusLine {
+fn status_line(seq: Option<u64>, line: &Value) -> StatusLine {
     let paths = match &line["subject"] {
         Value::Array(several) => several
             .iter()
@@ -146,7 +145,7 @@ fn of(seq: Option<u64>, line: &Value) -> StatusLine {
     }
 }
 
-/// The last session of each role among these lines, the latest first.
+/// Returns the last session of each role in these lines, the latest first.
 fn sessions(lines: &[(Option<u64>, Value)]) -> Vec<SessionStatus> {
     let mut found: Vec<SessionStatus> = Vec::new();
     for (seq, line) in lines.iter().rev() {

@@ -1,4 +1,4 @@
-//! `candor workspace status`: what is decided, what happened, and whether the record is whole.
+//! `candor workspace status`: shows approvers, sessions, locks, plans and the audit log.
 
 mod log;
 mod text;
@@ -13,27 +13,26 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Show sessions, locks, plans and their approval, the last of the log, and whether it verifies
+/// Show sessions, locks, plans and their approval, and the end of the audit log, and verify the log
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WorkspaceStatusArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// A further file that says who may approve, in the form of OpenSSH's allowed_signers (repeatable)
+    /// Another file of approvers, in the format of OpenSSH's allowed_signers (repeatable)
     #[arg(long, value_name = "FILE")]
     approvers: Vec<PathBuf>,
     #[command(flatten)]
     workspace: WorkspaceArgs,
 }
 
-/// Everything that is shown.
 #[derive(Serialize)]
 struct Status {
     workspace_root: String,
     approvers: Vec<Approver>,
     locks: Vec<LockStatus>,
     sessions: Vec<log::SessionStatus>,
-    /// What is to be known about a change that has not come to its end.
+    /// A message about a change that is not finished.
     journal: Option<String>,
     plans: Vec<PlanStatus>,
     damaged: Vec<DamagedPlan>,
@@ -50,7 +49,7 @@ struct Approver {
 #[derive(Serialize)]
 struct LockStatus {
     role: &'static str,
-    /// All three are nothing where the lock cannot be read.
+    /// This and the next two members are `None` if the lock cannot be read.
     error_code: Option<String>,
     human_message: Option<String>,
     seq: Option<u64>,
@@ -68,7 +67,7 @@ struct PlanStatus {
     key_id: Option<String>,
     not_after: Option<String>,
     why: Option<String>,
-    /// Whether a person could approve it, as opposed to having taken that back.
+    /// True if the plan waits for approval; false if it is approved or was revoked.
     #[serde(skip)]
     waits: bool,
 }
@@ -98,9 +97,9 @@ impl Status {
         let journal = match state.as_ref().map(unfinished_change) {
             None | Some(Ok(None)) => None,
             Some(Ok(Some(tool))) => Some(format!(
-                "a {tool} is under way, or was cut short; the next session settles it"
+                "a {tool} is running or was interrupted; the next session completes or undoes it"
             )),
-            Some(Err(error)) => Some(format!("the journal cannot be read: {error}")),
+            Some(Err(error)) => Some(format!("cannot read the journal: {error}")),
         };
         let listing = workspace.plans()?;
         let damaged = listing.damaged.iter().map(|(name, damage)| DamagedPlan {
@@ -157,7 +156,7 @@ fn plans(
     signers: &Signers,
     stored: &[StoredPlan],
 ) -> Result<Vec<PlanStatus>, CommandError> {
-    // Where revocations cannot be relied on nothing is approved, and that is worth showing.
+    // If the revocations cannot be read, no plan is approved, and the reason is shown.
     let revocations = workspace.revocations();
     let mut all = Vec::new();
     for stored in stored {

@@ -1,4 +1,4 @@
-//! `status` for people.
+//! Formats the status of a workspace for people.
 
 use super::log::StatusLine;
 use super::{LockStatus, PlanStatus, Status};
@@ -20,7 +20,7 @@ impl Status {
         self.people(&mut out);
         let _ = writeln!(out, "\n{BOLD}plans{BOLD:#}");
         if self.plans.is_empty() && self.damaged.is_empty() {
-            out.push_str("  none; `candor workspace allow 'src/**'` makes one\n");
+            out.push_str("  none; create one with `candor workspace allow 'src/**'`\n");
         }
         for plan in &self.plans {
             plan.text(&mut out);
@@ -42,17 +42,17 @@ impl Status {
             let _ = writeln!(out, "  approver  {names}  {}", one.key_id);
         }
         if self.approvers.is_empty() {
-            out.push_str("  approver  nobody; `candor workspace init` makes a key\n");
+            out.push_str("  approver  none; create a key with `candor workspace init`\n");
         }
         for session in &self.sessions {
-            let client = session.client.as_deref().unwrap_or("an unnamed client");
-            let user = session.os_user.as_deref().unwrap_or("somebody");
+            let client = session.client.as_deref().unwrap_or("an unknown client");
+            let user = session.os_user.as_deref().unwrap_or("an unknown user");
             let at = session.last_timestamp.as_deref().unwrap_or_default();
-            let said = visible(&format!(
+            let text = visible(&format!(
                 "{}  {}  {client} of {user}, last call {at}",
                 session.role, session.session_id
             ));
-            let _ = writeln!(out, "  session   {said}");
+            let _ = writeln!(out, "  session   {text}");
         }
         if self.sessions.is_empty() {
             out.push_str("  session   none yet\n");
@@ -73,10 +73,10 @@ impl Status {
         let _ = write!(out, "\n{BOLD}log{BOLD:#}  lines: {}", verified.lines);
         let _ = match (verified.first_bad_seq, &verified.why) {
             (Some(seq), Some(why)) => {
-                writeln!(out, " right, then {BAD}line {seq} is wrong{BAD:#}: {why}")
+                writeln!(out, " valid, then {BAD}line {seq} is wrong{BAD:#}: {why}")
             }
-            (None, Some(why)) => writeln!(out, " right, but {BAD}{}{BAD:#}", visible(why)),
-            _ => writeln!(out, ", {GOOD}the chain verifies{GOOD:#}"),
+            (None, Some(why)) => writeln!(out, " valid, but {BAD}{}{BAD:#}", visible(why)),
+            _ => writeln!(out, ", {GOOD}all valid{GOOD:#}"),
         };
         if let Some(seq) = verified.checkpoint_seq {
             let _ = writeln!(out, "  checkpoint at line {seq}");
@@ -103,8 +103,10 @@ impl LockStatus {
             let _ = writeln!(out, "            {}", visible(message));
         }
         let who = match self.person {
-            true => "`candor workspace unlock` unlocks it",
-            false => "a failure report or `candor workspace unlock` unlocks it",
+            true => "unlock it with `candor workspace unlock`",
+            false => {
+                "the agent can unlock it with a failure report, and you with `candor workspace unlock`"
+            }
         };
         let _ = writeln!(out, "            {who}");
     }
@@ -131,7 +133,7 @@ impl PlanStatus {
         if self.waits {
             let _ = writeln!(
                 out,
-                "  {pad}  `candor workspace approve {short}` approves it"
+                "  {pad}  approve it with `candor workspace approve {short}`"
             );
         }
     }
