@@ -65,7 +65,7 @@ fn message_limits() -> Vec<Limit> {
             "request bytes held over all connections",
             mib(http::MAX_HELD),
             "−32603 [503]",
-            "requests_share_a_bounded_room",
+            "requests_share_a_bounded_buffer",
         ),
     ]
 }
@@ -88,13 +88,13 @@ fn transport_limits() -> Vec<Limit> {
             "connections",
             http::MAX_CONNECTIONS,
             "further ones wait to be accepted",
-            "a_crowd_is_served_in_the_end",
+            "more_connections_than_the_limit_are_served_in_turn",
         ),
         limit(
             "a request's head",
             seconds(http::HEADER_TIMEOUT),
             "the connection is closed",
-            "limits_of_ten_seconds_hold",
+            "timeouts_of_ten_seconds_hold",
         ),
         limit(
             "an idle connection",
@@ -112,7 +112,7 @@ fn transport_limits() -> Vec<Limit> {
             "running calls after the end of input or a signal",
             seconds(stdio::PATIENCE),
             "they are cut, recorded and answered",
-            "limits_of_ten_seconds_hold",
+            "timeouts_of_ten_seconds_hold",
         ),
     ]
 }

@@ -121,7 +121,7 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             "a catalogue that is brought in, and units of one SKU at one location",
             format!("{}, {STOCK_MAX}", mib(IMPORT_MAX as usize)),
             "refused, nothing changed",
-            "a_catalogue_that_cannot_be_brought_in_is_told",
+            "invalid_catalogue_is_explained",
         ),
         limit(
             "a script of faults",

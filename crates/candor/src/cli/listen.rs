@@ -1,4 +1,4 @@
-//! What every command that listens has in common: address, hosts, tokens.
+//! Options of every command that listens: address, hosts, origins, tokens.
 
 use super::CommandError;
 use crate::host::run;

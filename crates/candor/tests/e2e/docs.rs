@@ -1,4 +1,4 @@
-//! The examples of the documentation are true: each one is run, and its answers are compared.
+//! Runs every example of the documentation and compares its answers.
 //!
 //! A fenced block `stdio` is one run of the playground: `> ` is sent, `< ` is the whole answer, and
 //! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and what
@@ -60,7 +60,7 @@ fn answers(asked: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn every_example_is_true() {
+fn examples_of_the_docs_give_the_documented_answers() {
     let mut examples = 0;
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
@@ -106,7 +106,7 @@ fn typed(line: &str, directory: &Path) -> String {
 }
 
 #[test]
-fn every_session_is_true() {
+fn console_sessions_of_the_docs_print_the_documented_output() {
     let mut sessions = 0;
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
@@ -125,7 +125,7 @@ fn every_session_is_true() {
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn links_between_pages_exist() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         for target in text

@@ -1,4 +1,4 @@
-//! Spans reach an OpenTelemetry collector: a listener on loopback takes what the program sends.
+//! Spans reach an OpenTelemetry collector, which is a listener of the test.
 
 use crate::fixture::CANDOR;
 use std::io::{Read, Write};
@@ -44,7 +44,7 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
 }
 
 #[test]
-fn a_call_becomes_a_span_with_its_tool_and_its_id() {
+fn call_becomes_a_span_with_tool_and_id() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
     let collector = thread::spawn(move || take(listener.accept().unwrap().0));

@@ -54,7 +54,7 @@ impl SshKeygenKey {
             if !asks || tries == TRIES || !reason.contains("incorrect passphrase") {
                 return Err(self.failed(&reason));
             }
-            crate::host::print_note("that is not its passphrase");
+            crate::host::print_note("the passphrase is wrong");
             tries += 1;
         }
     }

@@ -4,7 +4,7 @@ use crate::audit::fixture::AuditFixture;
 use insta::assert_snapshot;
 
 #[test]
-fn lines_are_exported_as_they_stand() {
+fn lines_are_exported_unchanged() {
     let fixture = AuditFixture::new();
     let raw = fixture.read("log.jsonl.000001") + &fixture.read("log.jsonl");
     assert_eq!(fixture.run_ok(&["export", "log.jsonl"]), raw);
@@ -15,7 +15,7 @@ fn lines_are_exported_as_they_stand() {
 }
 
 #[test]
-fn a_table_has_what_people_ask_for() {
+fn csv_has_a_header_and_one_row_per_line() {
     let fixture = AuditFixture::new();
     let table = fixture.run_ok(&["export", "log.jsonl", "--format", "csv"]);
     let raw = fixture.read("log.jsonl.000001") + &fixture.read("log.jsonl");

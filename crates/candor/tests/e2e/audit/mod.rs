@@ -1,4 +1,4 @@
-//! `candor audit` as a person meets it: exact output, exit codes, hints, and what is on the disk after.
+//! `candor audit`: output, exit codes, hints, and the files afterwards.
 
 mod export;
 mod fixture;

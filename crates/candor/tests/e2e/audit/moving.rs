@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 #[test]
-fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
+fn broken_log_is_moved_aside_and_a_new_one_begins() {
     let fixture = AuditFixture::new();
     let whole = fixture.read("log.jsonl.000001");
     fixture.write(
@@ -53,7 +53,7 @@ fn a_broken_log_is_moved_aside_and_a_new_one_goes_on() {
 }
 
 #[test]
-fn nothing_is_moved_without_a_yes() {
+fn log_is_not_moved_without_confirmation() {
     let fixture = AuditFixture::new();
     assert_snapshot!(fixture.run_err(1, &["quarantine", "log.jsonl"]), @r"
     error: there is nobody to ask whether to move the log

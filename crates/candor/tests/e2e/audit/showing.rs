@@ -4,7 +4,7 @@ use crate::audit::fixture::{AuditFixture, entries};
 use insta::assert_snapshot;
 
 #[test]
-fn the_last_entries_are_shown_one_a_line() {
+fn last_entries_are_shown_one_per_line() {
     let fixture = AuditFixture::new();
     assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl"]), @r#"
     1  2026-01-02T03:04:01.000Z  write_file            ok  src/main.rs
@@ -17,9 +17,9 @@ fn the_last_entries_are_shown_one_a_line() {
     assert_eq!(fixture.run_ok(&["tail", "log.jsonl", "--json"]), raw);
 }
 
-/// What is broken can still be looked at.
+/// A broken log can still be shown.
 #[test]
-fn what_is_no_line_is_shown_as_such() {
+fn invalid_lines_are_shown_as_invalid() {
     let fixture = AuditFixture::new();
     let text = fixture.read("log.jsonl");
     fixture.write("log.jsonl", &format!("{text}\u{1b}]0;title\u{7}\n{{\"half"));
@@ -46,7 +46,7 @@ fn what_is_no_line_is_shown_as_such() {
 }
 
 #[test]
-fn a_log_is_counted() {
+fn stats_count_lines_tools_and_codes() {
     let fixture = AuditFixture::new();
     fixture.append(entries()[..2].to_vec(), None);
     assert_snapshot!(fixture.run_ok(&["stats", "log.jsonl"]), @r"

@@ -1,4 +1,4 @@
-//! Signed checkpoints: the keys of `ssh-keygen`, checked here.
+//! Checkpoints that are signed with keys of `ssh-keygen`.
 
 use crate::audit::fixture::{AuditFixture, entries};
 use candor_audit::PrivateKey;
@@ -56,7 +56,7 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
     ");
 }
 
-/// A log that is moved aside goes on with a signed checkpoint too.
+/// The new log after a quarantine has a signed checkpoint too.
 #[test]
 fn a_new_log_begins_with_a_signed_checkpoint() {
     let fixture = AuditFixture::empty();

@@ -1,4 +1,4 @@
-//! `candor audit verify`: whole logs, broken ones, and what only checkpoints know.
+//! `candor audit verify`: valid logs, broken logs, and changes that only checkpoints reveal.
 
 use crate::audit::fixture::{AuditFixture, entries};
 use candor_testkit::Exit;
@@ -8,7 +8,7 @@ use serde_json::Value;
 const CHECKPOINT: [&str; 2] = ["--checkpoint", "state/checkpoint.json"];
 
 #[test]
-fn a_whole_log_is_proved() {
+fn unchanged_log_verifies() {
     let fixture = AuditFixture::new();
     assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
     assert_snapshot!(fixture.run_ok(&["verify", "log.jsonl"]), @r"
@@ -50,7 +50,7 @@ fn a_whole_log_is_proved() {
 }
 
 #[test]
-fn a_broken_log_has_its_first_bad_line_named() {
+fn first_changed_line_is_named() {
     let fixture = AuditFixture::new();
     let whole = fixture.read("log.jsonl.000001");
     fixture.write(
@@ -82,7 +82,7 @@ fn a_broken_log_has_its_first_bad_line_named() {
 }
 
 #[test]
-fn a_log_that_was_cut_short_is_known_to_its_checkpoint() {
+fn truncated_log_fails_against_its_checkpoint() {
     let fixture = AuditFixture::new();
     fixture.append(entries(), None);
     let text = fixture.read("log.jsonl");
@@ -107,9 +107,9 @@ fn a_log_that_was_cut_short_is_known_to_its_checkpoint() {
     ");
 }
 
-/// A chain that holds together, but is another one behind its first line.
+/// The chain is valid, but differs from the original after its first line.
 #[test]
-fn a_log_that_was_written_anew_is_known_to_its_checkpoint() {
+fn rewritten_log_fails_against_its_checkpoint() {
     let fixture = AuditFixture::new();
     let checkpoint = fixture.read("state/checkpoint.json");
     let text = fixture.read("log.jsonl.000001");
@@ -128,7 +128,7 @@ fn a_log_that_was_written_anew_is_known_to_its_checkpoint() {
 }
 
 #[test]
-fn mistakes_are_told_from_broken_logs() {
+fn usage_errors_exit_with_1_and_broken_logs_with_3() {
     let fixture = AuditFixture::new();
     assert_snapshot!(fixture.run_err(1, &["verify", "none/log.jsonl"]), @"error: cannot open none/log.jsonl: No such file or directory (os error 2)");
     assert_snapshot!(fixture.run_err(1, &["verify", ".."]), @"error: .. does not name a file");

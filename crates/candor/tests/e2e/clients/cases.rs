@@ -41,7 +41,7 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) arguments: Value,
     outcome: Value,
-    /// The outcome as a JSON-RPC error, where the dialect has that form too.
+    /// The outcome as a JSON-RPC error, if the dialect has that form too.
     error: Option<Value>,
 }
 
@@ -55,7 +55,7 @@ impl Case {
         }
     }
 
-    /// What a client shows that leaves nothing out.
+    /// The report of a client that drops nothing.
     pub(crate) fn outcome(&self, form: Form) -> Value {
         match &self.error {
             Some(error) if form == Form::Error => error.clone(),
@@ -345,7 +345,7 @@ fn unavailable() -> Value {
     }))
 }
 
-/// Without its key, which the schema asks for: this failure has two forms.
+/// Without its key, which the schema requires: this failure has two forms.
 fn keyless(mut arguments: Value) -> Case {
     if let Some(members) = arguments.as_object_mut() {
         members.shift_remove("idempotencyKey");
@@ -378,7 +378,7 @@ fn keyless(mut arguments: Value) -> Case {
     }
 }
 
-/// The five answers where nothing happened.
+/// The five answers of a failure without effect.
 fn five(class: &str, retry: &str, retry_after_ms: Option<u64>, remedy: &str) -> Value {
     json!({
         "class": class,

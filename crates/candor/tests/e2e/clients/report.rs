@@ -1,16 +1,16 @@
-//! What a client reported, and the judgement of it.
+//! The report of a client, and its comparison with the expectation.
 
 use super::cases::{Case, Form};
 use serde_json::{Value, json};
 
-/// What a client does when it is asked for an era.
+/// An era as a client is asked for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Era {
     /// The era in the order; nothing leaves the client alone.
     pub(crate) asked: Option<&'static str>,
     /// The revision that is spoken then.
     pub(crate) spoken: &'static str,
-    /// Whether the client knows the server's name then.
+    /// True if the client then gets the server's name.
     pub(crate) introduced: bool,
 }
 
@@ -43,9 +43,9 @@ pub(crate) const HANDSHAKE: &str = "2025-11-25";
 /// The revision without one.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// What is expected of one session.
+/// The expectation of one session.
 pub(crate) struct Expected<'a> {
-    /// Names the session where an expectation fails.
+    /// The name of the session in failure messages.
     pub(crate) session: String,
     /// The server's name and version.
     pub(crate) server: (&'a str, &'a str),
@@ -125,7 +125,7 @@ fn timeless(value: Value) -> Value {
     }
 }
 
-/// What is never the same twice: a digit for each zero, one of base 16 for each `x`; and its name.
+/// The forms of values that differ between runs, and their names: `0` matches a digit, `x` a hexadecimal one.
 const FORMS: [(&[u8], &str); 3] = [
     (b"0000-00-00T00:00:00.000000Z", "TIME"),
     (b"0000-00-00T00:00:00.000Z", "TIME"),

@@ -11,7 +11,7 @@ fn broken() -> &'static OsStr {
 }
 
 #[test]
-fn budgets_are_whole_in_value() {
+fn budgets_with_an_integral_value_are_accepted() {
     let fixture = ContextFixture::with_cache();
     for (typed, echoed) in [
         ("0", "0"),
@@ -83,7 +83,7 @@ fn other_budgets_are_refused() {
 }
 
 #[test]
-fn queries_have_bounds() {
+fn queries_beyond_the_limit_are_refused() {
     let fixture = ContextFixture::with_cache();
     let long = "x".repeat(65_536);
     let wide = "é".repeat(32_768);
@@ -139,7 +139,7 @@ fn every_score_of_the_empty_query_is_zero() {
 
 /// Query before budget, both before the path.
 #[test]
-fn arguments_are_judged_in_order() {
+fn query_is_checked_before_budget_and_path() {
     let fixture = ContextFixture::with_cache();
     let long = "x".repeat(65_537);
     for (cache, query, budget, code) in [

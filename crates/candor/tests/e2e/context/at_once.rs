@@ -1,4 +1,4 @@
-//! Many calls at once, on one server and on several: the same bytes each.
+//! Concurrent calls on one server and on several return the same bytes.
 
 use crate::context::fixture::ContextFixture;
 use crate::context::server::{arguments, outcome};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const CALLS: usize = 64;
 
-/// Asks everything before anything is read; the answers by their ids.
+/// Sends all calls before it reads. Returns the answers by their ids.
 fn pipelined(
     server: &mut crate::context::server::ContextServer,
     calls: &[String],
@@ -29,7 +29,7 @@ fn pipelined(
 }
 
 #[test]
-fn calls_at_once_do_not_disturb_each_other() {
+fn concurrent_calls_have_the_same_answers() {
     let fixture = ContextFixture::with_cache();
     fixture.write("docs/wide.md", "the fox ".repeat(20_000));
     fixture.build("docs", "more");
@@ -67,9 +67,9 @@ fn calls_at_once_do_not_disturb_each_other() {
     }
 }
 
-/// The same question many times, while the cache is replaced: each answer is an old or a new one.
+/// Calls while the cache is replaced return the old or the new answer.
 #[test]
-fn a_cache_replaced_under_calls_answers_whole() {
+fn replaced_cache_gives_old_or_new_answers() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     let asked = arguments("cache", "fox", "1000");

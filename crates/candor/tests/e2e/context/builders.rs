@@ -1,4 +1,4 @@
-//! Several who build one cache at once: one of theirs is there in the end, whole, and nothing else.
+//! Concurrent builds of one cache: one of them wins, complete, and nothing else stays.
 
 use crate::context::fixture::{CommandOutput, ContextFixture, error_object, run_command};
 use std::fs;
@@ -17,7 +17,7 @@ fn is_whole(fixture: &ContextFixture) {
     fixture.run_ok(&["verify", "--cache", "cache"]);
     let names = fs::read_dir(fixture.root()).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
-    // What an update keeps for the next one is no rest of a build.
+    // Files that an update stores for the next update are not leftovers.
     names.retain(|name| name != ".cache.spare");
     names.sort();
     assert_eq!(names, ["cache", "docs"]);
@@ -83,13 +83,13 @@ fn replacing_builds_do_not_disturb_each_other() {
             );
         }
         fixture.run_ok(&["verify", "--cache", "cache"]);
-        // What one of them could not remove goes with the next.
+        // The next build removes files that this one could not remove.
         fixture.run_ok(&["update", "--sources", "docs", "--cache", "cache"]);
         is_whole(&fixture);
     }
 }
 
-/// Says that the builder has ended, well or not.
+/// Set when the builder has ended, even after a panic.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -98,7 +98,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// The cache that a build has replaced is removed file by file; nobody is told of that.
+/// Readers do not notice that the replaced cache is removed file by file.
 #[test]
 fn readers_do_not_see_a_cache_go() {
     let fixture = ContextFixture::empty();

@@ -1,4 +1,4 @@
-//! A byte that the format protects was changed: the next call says so, in a server that has the cache
+//! After a protected byte changed, the next call fails, in a server that has the cache
 //! open and in a new process, however the change was made.
 
 use crate::context::fixture::{ContextFixture, OtherUser, error_object};
@@ -18,7 +18,7 @@ fn ask(server: &mut ContextServer) -> String {
     server.resolve("cache", "fox", BUDGET).text().to_owned()
 }
 
-/// Two servers that have the cache open, one that watches and one that looks.
+/// Two servers that have the cache open: one uses events, the other polls.
 struct Open {
     fixture: ContextFixture,
     servers: Vec<ContextServer>,
@@ -48,7 +48,7 @@ impl Open {
         open
     }
 
-    /// Every way of asking gives the first answer.
+    /// Every way of querying returns the first answer.
     fn holds(&mut self) {
         let whole = self.whole.clone();
         self.all(&whole);
@@ -88,7 +88,7 @@ fn flip(fixture: &ContextFixture, file: &str, from: &[u8]) {
 }
 
 #[test]
-fn one_byte_in_place_is_seen_and_its_return_too() {
+fn changed_byte_is_noticed_and_its_restoration_too() {
     let mut open = Open::new();
     for (id, from) in [
         (SELECTED, "brown"),
@@ -118,7 +118,7 @@ fn one_byte_in_place_is_seen_and_its_return_too() {
 
 /// Each change of a file, undone by writing the bytes that were there.
 #[test]
-fn other_changes_of_a_file_are_seen() {
+fn changed_files_are_noticed() {
     type Change = fn(&ContextFixture, &str);
     let changes: &[(&str, Change)] = &[
         ("truncated", |fixture, file| {
@@ -172,7 +172,7 @@ fn other_changes_of_a_file_are_seen() {
 }
 
 #[test]
-fn names_that_come_and_go_are_seen() {
+fn added_and_removed_files_are_noticed() {
     let mut open = Open::new();
     open.fixture.write("cache/documents/surplus.json", "{}");
     open.says("cache_invalid");
@@ -198,7 +198,7 @@ fn names_that_come_and_go_are_seen() {
     open.says("cache_missing");
     fs::rename(open.fixture.path("away"), open.fixture.path("cache")).unwrap();
     open.holds();
-    // What is no part of the format does not matter.
+    // Files that are not part of the format are ignored.
     open.fixture.write("cache/notes.txt", "mine");
     open.fixture.remove("cache/accelerator.idx");
     for server in &mut open.servers {
@@ -211,7 +211,7 @@ fn names_that_come_and_go_are_seen() {
 
 /// A link in the place of a document is not followed, even to the same bytes.
 #[test]
-fn a_link_in_the_place_of_a_file_is_seen() {
+fn link_instead_of_a_file_is_noticed() {
     let mut open = Open::new();
     for file in [
         open.file(SELECTED),
@@ -227,7 +227,7 @@ fn a_link_in_the_place_of_a_file_is_seen() {
 }
 
 #[test]
-fn what_may_not_be_read_any_more_is_an_io_error() {
+fn file_that_becomes_unreadable_is_an_io_error() {
     let somebody = OtherUser::new();
     let fixture = ContextFixture::with_cache();
     let mut servers = [
@@ -250,7 +250,7 @@ fn what_may_not_be_read_any_more_is_an_io_error() {
 }
 
 #[test]
-fn a_cache_that_was_built_anew_is_asked_anew() {
+fn rebuilt_cache_gives_new_answers() {
     let mut open = Open::new();
     let mut before = open.whole.clone();
     for (round, command) in ["build", "update", "update", "build"]
@@ -284,9 +284,9 @@ fn a_cache_that_was_built_anew_is_asked_anew() {
     open.holds();
 }
 
-/// No event tells of it: it is found by the look that is taken every second.
+/// There is no event for it; the check that runs every second finds it.
 #[test]
-fn a_write_through_a_hard_link_is_seen_soon() {
+fn write_through_a_hard_link_is_noticed_soon() {
     let mut open = Open::new();
     for id in [SELECTED, UNSELECTED] {
         let file = open.file(id);
@@ -315,7 +315,7 @@ fn a_write_through_a_hard_link_is_seen_soon() {
     }
 }
 
-/// Waits for what must come within a few of the looks that are taken every second.
+/// Waits for a change that the check every second must find soon.
 fn soon(mut seen: impl FnMut() -> bool) {
     let start = Instant::now();
     while !seen() {
@@ -325,7 +325,7 @@ fn soon(mut seen: impl FnMut() -> bool) {
 
 /// Changes and calls in quick succession: no answer is older than the change before it.
 #[test]
-fn quick_changes_are_seen_each() {
+fn each_of_many_quick_changes_is_noticed() {
     let mut open = Open::new();
     let file = open.file(UNSELECTED);
     let good = open.fixture.read(&file);
@@ -344,9 +344,9 @@ fn quick_changes_are_seen_each() {
     open.holds();
 }
 
-/// What makes a cache fast is read while it is used: wherever it breaks, the answers stay.
+/// The accelerator is read during queries; the answers stay the same wherever it breaks.
 #[test]
-fn an_accelerator_that_breaks_in_use_is_ignored() {
+fn accelerator_that_breaks_in_use_is_ignored() {
     let mut open = Open::new();
     let queries = ["fox", "number", "install it,", "39, of no use", "anybody"];
     let right: Vec<_> = queries

@@ -1,4 +1,4 @@
-//! Every command, as somebody meets it who begins in an empty directory.
+//! Every command, starting in an empty directory.
 
 use crate::context::fixture::{CommandOutput, ContextFixture, run_command};
 use crate::fixture::CANDOR;
@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 #[test]
-fn a_cache_is_built_asked_updated_and_checked() {
+fn cache_is_built_queried_updated_and_verified() {
     let fixture = ContextFixture::empty();
     fixture.write("docs/fox.md", "the quick brown fox\n");
     fixture.write("docs/guide/Install.md", "Install it, then run it.\n");
@@ -90,7 +90,7 @@ fn a_cache_is_built_asked_updated_and_checked() {
 }
 
 #[test]
-fn pretty_differs_in_white_space_only() {
+fn pretty_output_differs_in_white_space_only() {
     let fixture = ContextFixture::with_cache();
     for (query, budget) in [("fox", "1000"), ("", "0"), ("install \"\\ \u{7f}", "12")] {
         let ask = |form: &[&str]| {
@@ -157,7 +157,7 @@ fn candor_context_is_the_same_program() {
     for step in steps {
         let long = [&["context"], *step].concat();
         let same = |mut said: CommandOutput| {
-            // How many sources an update must read again depends on how old they are.
+            // The number of sources that an update reads again depends on their age.
             said.stdout = without_line(&said.stdout, "\"read\"");
             said
         };
@@ -172,7 +172,7 @@ fn without_line(text: &str, word: &str) -> String {
 }
 
 #[test]
-fn help_and_version_are_answers() {
+fn help_and_version_go_to_stdout() {
     let fixture = ContextFixture::empty();
     let help = fixture.run_ok(&["--help"]);
     assert!(
@@ -189,7 +189,7 @@ fn help_and_version_are_answers() {
 
 /// Many files, so that a bar would have been drawn.
 #[test]
-fn no_progress_is_shown_where_stderr_is_no_terminal() {
+fn progress_is_not_shown_without_a_terminal() {
     let fixture = ContextFixture::empty();
     for number in 0..300 {
         fixture.write(format!("docs/{number}.md"), format!("document {number}\n"));
@@ -205,7 +205,7 @@ fn no_progress_is_shown_where_stderr_is_no_terminal() {
 }
 
 #[test]
-fn an_empty_cache_is_a_cache() {
+fn cache_without_documents_is_valid() {
     let fixture = ContextFixture::empty();
     fs::create_dir(fixture.path("docs")).unwrap();
     fixture.write("docs/.md", "has no name");
@@ -218,9 +218,9 @@ fn an_empty_cache_is_a_cache() {
     assert_snapshot!(fixture.run_ok(&["resolve", "--cache", "cache", "--query", "x", "--budget", "9"]), @r#"{"documents":[],"selection":{"query":"x","budget":9,"tokens_used":0,"documents_considered":0,"documents_selected":0,"documents_excluded_by_budget":0}}"#);
 }
 
-/// Once, on stderr, and not where a program reads.
+/// The note is printed once on stderr, and not with JSON errors.
 #[test]
-fn an_unsealed_copy_is_said_to_be_one() {
+fn copy_without_accelerator_causes_a_note() {
     let fixture = ContextFixture::with_cache();
     fixture.copy_unsealed("cache", "copy");
     let ask = [

@@ -1,4 +1,4 @@
-//! Which error when: every row of the contract by a real cause, in the command line and in the server,
+//! Every error of the contract from a real cause, in the command line and in the server,
 //! with the accelerator, without it, and with a broken one.
 
 use crate::context::fixture::{ContextFixture, error_object, exit_code_of};
@@ -9,10 +9,10 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-/// Something wrong with the cache `cache`, or another path to ask for.
+/// Damages the cache `cache`, or returns another path to query.
 type Case = (&'static str, &'static str, fn(&ContextFixture));
 
-/// What a cache has beside the files of its format.
+/// The accelerator of a cache.
 #[derive(Debug, Clone, Copy)]
 enum Accelerator {
     Whole,
@@ -22,7 +22,7 @@ enum Accelerator {
 
 const ACCELERATOR: [&str; 3] = ["accelerator.idx", "accelerator.sig", "accelerator.src"];
 
-/// A place with documents and a cache of them. Only a whole accelerator needs a build of its own.
+/// Returns a fixture with documents and a cache of them. Only a complete accelerator needs its own build.
 fn place_with(how: Accelerator, base: &ContextFixture) -> ContextFixture {
     if let Accelerator::Whole = how {
         return ContextFixture::with_cache();
@@ -40,7 +40,7 @@ fn place_with(how: Accelerator, base: &ContextFixture) -> ContextFixture {
     fixture
 }
 
-/// Runs every case both ways; what people are told comes back.
+/// Runs every case both ways. Returns the messages for people.
 fn told(code: &str, cases: &[Case]) -> String {
     let base = ContextFixture::with_cache();
     let mut lines = Vec::new();
@@ -88,7 +88,7 @@ fn fox(fixture: &ContextFixture) -> String {
     fixture.document("cache", "fox.md")
 }
 
-/// An object as a list of what it holds, without the names.
+/// Returns the values of an object as a list.
 fn listed(object: &[u8]) -> String {
     let object: serde_json::Value = serde_json::from_slice(object).unwrap();
     let members = object.as_object().unwrap().values().cloned();
@@ -576,9 +576,9 @@ fn documents_that_are_not_what_is_listed_are_invalid() {
     ");
 }
 
-/// What the format does not protect may change.
+/// Bytes that the format does not protect may change.
 #[test]
-fn other_changes_are_none() {
+fn unprotected_changes_are_ignored() {
     let base = ContextFixture::with_cache();
     let whole = base.resolve("cache", "fox", "1000").stdout;
     let cases: &[Case] = &[

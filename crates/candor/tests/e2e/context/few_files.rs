@@ -1,4 +1,4 @@
-//! A process that may open only few files: the system's trouble, whatever was being opened.
+//! A process with a low limit of open files: every failure to open is an I/O error.
 
 use crate::context::fixture::{ContextFixture, error_object, run_command, with_limit};
 use crate::context::server::{ContextServer, ToolText, arguments, outcome};

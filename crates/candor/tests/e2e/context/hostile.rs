@@ -1,4 +1,4 @@
-//! Bad input of every size and kind, within a gibibyte of address space: an answer each time, and no
+//! Hostile input of every size, within a gibibyte of address space: always an answer, and never a
 //! hang.
 
 use crate::context::fixture::{
@@ -27,7 +27,7 @@ fn serve(fixture: &ContextFixture) -> ContextServer {
     ContextServer::start(with_memory_limit(&fixture.serve_command(&[]), GIBIBYTE))
 }
 
-/// Both ways of asking give this code, and the server lives on.
+/// Command and server return this code, and the server continues.
 fn both_say(fixture: &ContextFixture, cache: &str, code: &str) {
     let said = resolve(fixture, cache);
     assert_eq!((said.code, said.stdout.as_str()), (exit_code_of(code), ""));
@@ -68,7 +68,7 @@ fn fill(
 }
 
 #[test]
-fn a_manifest_of_brackets() {
+fn manifest_of_brackets_is_invalid() {
     for bracket in ["[", "{", r#"{"cache_version":["#] {
         let fixture = ContextFixture::with_cache();
         fill(&fixture, "cache/manifest.json", bracket, "", |_| {
@@ -79,7 +79,7 @@ fn a_manifest_of_brackets() {
 }
 
 #[test]
-fn an_index_of_too_many_names() {
+fn index_of_too_many_names_is_invalid() {
     let fixture = ContextFixture::with_cache();
     fill(&fixture, "cache/index.json", r#"{"":"""#, "}", |number| {
         format!(r#","{number}":"documents/x""#)
@@ -88,7 +88,7 @@ fn an_index_of_too_many_names() {
 }
 
 #[test]
-fn a_manifest_of_too_many_entries() {
+fn manifest_of_too_many_entries_is_invalid() {
     let fixture = ContextFixture::with_cache();
     let manifest = String::from_utf8(fixture.read("cache/manifest.json")).unwrap();
     let head = &manifest[..manifest.find(r#""documents""#).unwrap()];
@@ -99,9 +99,9 @@ fn a_manifest_of_too_many_entries() {
     both_say(&fixture, "cache", "cache_invalid");
 }
 
-/// Sizes that nothing could hold are not believed.
+/// Sizes in headers that are larger than any file are not trusted.
 #[test]
-fn files_that_claim_to_be_huge() {
+fn sparse_files_of_huge_size_are_invalid() {
     for file in ["manifest.json", "index.json"] {
         let fixture = ContextFixture::with_cache();
         let open = File::options()
@@ -165,7 +165,7 @@ fn more_than_memory_holds_is_an_io_error() {
 }
 
 #[test]
-fn farms_of_links() {
+fn many_links_are_invalid() {
     let fixture = ContextFixture::with_cache();
     fixture.write("farm/real.md", "fox\n");
     for number in 0..300 {
@@ -194,9 +194,9 @@ fn fifo(fixture: &ContextFixture, file: &str) {
     assert!(made.unwrap().success());
 }
 
-/// What is no file is never waited for, wherever it stands.
+/// Pipes and other special files never block.
 #[test]
-fn nothing_waits_at_a_pipe() {
+fn pipes_never_block() {
     let fixture = ContextFixture::with_cache();
     let whole = resolve(&fixture, "cache").stdout;
     for file in ["accelerator.sig", "accelerator.idx", "accelerator.src"] {
@@ -240,7 +240,7 @@ fn nothing_waits_at_a_pipe() {
 
 /// A device that gives zeros without end.
 #[test]
-fn devices_are_no_files() {
+fn devices_are_not_read() {
     if !is_root() {
         return candor_testkit::skip_for_kernel("only root can make devices");
     }
@@ -268,7 +268,7 @@ fn devices_are_no_files() {
 }
 
 #[test]
-fn a_query_of_ten_megabytes() {
+fn query_of_ten_megabytes_is_refused() {
     let fixture = ContextFixture::with_cache();
     let mut server = serve(&fixture);
     for query in [
@@ -285,9 +285,9 @@ fn a_query_of_ten_megabytes() {
     server.end();
 }
 
-/// Each selected document repeats the words of the query: what would be too large is refused.
+/// Each selected document repeats the words of the query: an answer that would be too large is refused.
 #[test]
-fn a_query_of_very_many_words() {
+fn query_of_very_many_words_is_answered_or_refused() {
     let fixture = ContextFixture::empty();
     for number in 0..3000 {
         fixture.write(format!("docs/{number}.md"), format!("a {number}\n"));
@@ -332,7 +332,7 @@ fn a_query_of_very_many_words() {
 
 /// Directories within directories, as deep as a path can say.
 #[test]
-fn deep_sources() {
+fn deep_source_directories_are_refused() {
     let fixture = ContextFixture::empty();
     let deep = "d/".repeat(500);
     fixture.write(format!("docs/{deep}end.md"), "deep\n");

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment of a build leaves no cache or a whole one, and what it left beside goes with
+//! `kill -9` at any moment of a build leaves no cache or a complete one, and leftovers are removed by
 //! the next build.
 
 use crate::context::fixture::ContextFixture;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const FILES: usize = 300;
 const KILLS: usize = 34;
 
-/// A place with sources in one of two states.
+/// A fixture with sources in one of two states.
 struct Workshop {
     fixture: ContextFixture,
     random: fastrand::Rng,
@@ -42,7 +42,7 @@ impl Workshop {
         self.fixture.run_ok(arguments);
     }
 
-    /// How long a command takes that is not killed.
+    /// Returns the duration of a command that is not killed.
     fn duration(&self, arguments: &[&str]) -> Duration {
         let start = Instant::now();
         self.run(arguments);
@@ -60,7 +60,7 @@ impl Workshop {
         child.wait().unwrap();
     }
 
-    /// The version of the cache, which must be whole.
+    /// Returns the version of the cache, which must be complete.
     fn version(&self) -> String {
         let report = self.fixture.run_ok(&["verify", "--cache", "cache"]);
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
@@ -73,7 +73,7 @@ impl Workshop {
         let names = fs::read_dir(self.fixture.root()).unwrap();
         let mut names: Vec<_> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            // What an update keeps for the next one is no rest of a build.
+            // Files that an update stores for the next update are not leftovers.
             .filter(|name| name != "docs" && name != ".cache.spare")
             .collect();
         names.sort();
@@ -157,7 +157,7 @@ fn an_update_leaves_the_old_or_the_new() {
 
 /// The draft of an update shares its documents with the cache.
 #[test]
-fn what_a_killed_update_has_left_does_not_keep_the_next_from_working() {
+fn update_after_a_killed_update_works() {
     let workshop = Workshop::new(5);
     workshop.run(BUILD);
     let old = workshop.version();
@@ -210,7 +210,7 @@ fn a_sealing_leaves_the_cache_as_it_was() {
     assert_eq!(workshop.left(), ["cache"]);
 }
 
-/// Only what a build itself has named is taken for its own.
+/// A build removes only directories that have the name of a build.
 #[test]
 fn directories_of_others_are_left_alone() {
     let fixture = ContextFixture::with_docs();

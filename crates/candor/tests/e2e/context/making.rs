@@ -1,4 +1,4 @@
-//! Sources that no cache can be made of, and targets that are not replaced.
+//! Sources that cannot be built, and targets that are not replaced.
 
 use crate::context::fixture::ContextFixture;
 use insta::assert_snapshot;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 #[test]
-fn sources_and_targets_fail_by_their_own_rules() {
+fn unusable_sources_and_targets_are_refused() {
     let fixture = ContextFixture::with_cache();
     fixture.write("latin/a.md", b"caf\xe9");
     fixture.write("twins/A.md", "one");
@@ -115,7 +115,7 @@ fn sources_and_targets_fail_by_their_own_rules() {
     error: there is no root at `new`: No such file or directory (os error 2)
     hint: name a directory that exists with --root
     ");
-    // Nothing half-built stays behind, and nothing that was there is gone.
+    // No unfinished files stay behind, and existing files are unchanged.
     let mut names: Vec<_> = fs::read_dir(fixture.root())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

@@ -1,4 +1,4 @@
-//! Context caches as people and clients meet them: the program `context` and its server on stdio, byte
+//! The program `context` and its server on stdio, compared byte
 //! for byte.
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! The official Rust client, `rmcp`, with the server of caches.
+//! The official Rust client, `rmcp`, with the context server.
 
 use crate::context::fixture::{ContextFixture, error_object};
 use crate::fixture::context;

@@ -1,13 +1,13 @@
-//! What reaches stdout is the answer, every byte of it, or nothing was done.
+//! stdout contains the answer byte for byte, or the command fails.
 
 use crate::context::fixture::{ContextFixture, error_object, run_command};
 use crate::fixture::context;
 use insta::assert_snapshot;
 use std::process::Command;
 
-/// Bytes on stdout are the answer's own: nothing is taken for a style of the terminal.
+/// Bytes that look like terminal styles are printed unchanged.
 #[test]
-fn odd_characters_come_through() {
+fn control_characters_are_printed_unchanged() {
     let fixture = ContextFixture::with_cache();
     let answer = fixture.run_ok(&[
         "resolve", "--cache", "cache", "--query", "a\u{7f}b", "--budget", "1000",

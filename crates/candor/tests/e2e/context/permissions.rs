@@ -1,4 +1,4 @@
-//! What may not be searched, opened or read, for somebody whom permissions hold for.
+//! Files that a user without privileges may not search, open or read.
 
 use crate::context::fixture::{
     CommandOutput, ContextFixture, OtherUser, error_object, exit_code_of, is_root, run_command,
@@ -58,7 +58,7 @@ fn fails(code: &str, cases: &[Case]) {
 }
 
 #[test]
-fn what_is_found_but_may_not_be_opened_is_an_io_error() {
+fn unreadable_file_is_an_io_error() {
     fails(
         "io_error",
         &[
@@ -91,7 +91,7 @@ fn what_is_found_but_may_not_be_opened_is_an_io_error() {
 }
 
 #[test]
-fn what_cannot_be_found_is_missing() {
+fn unsearchable_directory_means_cache_missing() {
     fails(
         "cache_missing",
         &[
@@ -113,9 +113,9 @@ fn what_cannot_be_found_is_missing() {
     );
 }
 
-/// It stays when the file can be read.
+/// The cache stays invalid when the file becomes readable.
 #[test]
-fn a_broken_rule_outweighs_what_cannot_be_read() {
+fn invalid_cache_wins_over_unreadable_file() {
     fails(
         "cache_invalid",
         &[("both", "cache", |fixture| {
@@ -127,7 +127,7 @@ fn a_broken_rule_outweighs_what_cannot_be_read() {
 
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
-fn a_cache_need_not_be_listed() {
+fn directory_of_a_cache_need_not_be_readable() {
     let somebody = OtherUser::new();
     let fixture = ContextFixture::with_cache();
     let whole = resolve(&somebody, &fixture, "cache");
@@ -143,7 +143,7 @@ fn a_cache_need_not_be_listed() {
 }
 
 #[test]
-fn an_accelerator_that_may_not_be_read_is_none() {
+fn unreadable_accelerator_is_ignored() {
     let somebody = OtherUser::new();
     let fixture = ContextFixture::with_cache();
     let whole = resolve(&somebody, &fixture, "cache").stdout;
@@ -165,7 +165,7 @@ fn an_accelerator_that_may_not_be_read_is_none() {
 }
 
 #[test]
-fn people_are_told_what_may_not_be_read() {
+fn unreadable_file_is_named_in_the_message() {
     let somebody = OtherUser::new();
     let fixture = ContextFixture::with_cache();
     let told = |arguments: &[&str], code: i32| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Everything in a cache that two builds have in common; signatures of files cannot be.
+/// Returns the files that two builds have in common; file signatures differ.
 fn repeatable(cache: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for folder in [cache.to_owned(), cache.join("documents")] {
@@ -66,7 +66,7 @@ fn two_builds_are_the_same_bytes() {
 }
 
 #[test]
-fn an_update_is_a_build() {
+fn update_gives_the_same_bytes_as_a_build() {
     let fixture = ContextFixture::with_docs();
     build(&fixture, "build", "docs", "updated");
     fixture.write("docs/fox.md", "the quick red fox\n");
@@ -88,7 +88,7 @@ fn an_update_is_a_build() {
 }
 
 #[test]
-fn no_variable_changes_an_answer() {
+fn environment_does_not_change_answers() {
     let fixture = ContextFixture::with_cache();
     let asks: &[&[&str]] = &[
         &[
@@ -138,7 +138,7 @@ fn no_variable_changes_an_answer() {
         let mut bare = fixture.command(ask);
         bare.env_clear();
         assert_eq!(run_command(bare), plain, "{ask:?}");
-        // How much is logged is not part of an answer.
+        // The log is not part of an answer.
         let mut loud = fixture.command(ask);
         loud.env("CANDOR_LOG", "trace");
         assert_eq!(run_command(loud).stdout, plain.stdout, "{ask:?}");

@@ -1,11 +1,11 @@
-//! What `verify` and `inspect` tell about a cache that is invalid.
+//! The reports of `verify` and `inspect` about an invalid cache.
 
 use crate::context::fixture::{ContextFixture, error_object};
 use insta::assert_snapshot;
 
-/// The report is an answer although the cache is invalid.
+/// The report goes to stdout although the cache is invalid.
 #[test]
-fn verify_and_inspect_tell_what_is_wrong() {
+fn verify_and_inspect_report_problems() {
     let fixture = ContextFixture::with_cache();
     fixture.edit(fixture.document("cache", "fox.md"), "brown", "green");
     fixture.write("cache/documents/surplus.json", "{}");
@@ -78,9 +78,9 @@ fn verify_and_inspect_tell_what_is_wrong() {
     "#);
 }
 
-/// At most a hundred problems are told, the first ones.
+/// The first hundred problems are reported.
 #[test]
-fn problems_are_bounded() {
+fn at_most_a_hundred_problems_are_reported() {
     let fixture = ContextFixture::with_cache();
     for number in 0..250 {
         fixture.write(format!("cache/documents/surplus-{number:03}.json"), "");

@@ -1,4 +1,4 @@
-//! `--root` and what it confines, for caches and for sources.
+//! `--root` confines caches and sources.
 
 use crate::context::fixture::{ContextFixture, error_object, exit_code_of, run_command};
 use insta::assert_snapshot;
@@ -25,7 +25,7 @@ fn house() -> ContextFixture {
 }
 
 #[test]
-fn relative_paths_are_below_the_root_and_absolute_ones_inside() {
+fn relative_and_absolute_paths_inside_the_root_work() {
     let fixture = house();
     let inside = fixture.path("root/deep/cache");
     symlink("deep/cache", fixture.path("root/link")).unwrap();
@@ -72,7 +72,7 @@ fn relative_paths_are_below_the_root_and_absolute_ones_inside() {
 }
 
 #[test]
-fn nothing_outside_is_reachable() {
+fn paths_outside_the_root_are_refused() {
     let fixture = house();
     let outside = fixture.path("outside/cache");
     let around = fixture.path("root/../outside/cache");
@@ -139,7 +139,7 @@ fn nothing_outside_is_reachable() {
 }
 
 #[test]
-fn a_build_stays_inside_too() {
+fn build_outside_the_root_is_refused() {
     let fixture = house();
     symlink("../outside", fixture.path("root/link")).unwrap();
     let build = |sources: &str, cache: &str| {

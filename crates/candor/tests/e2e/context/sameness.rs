@@ -1,4 +1,4 @@
-//! Whatever succeeds is the same bytes in the command line and over MCP, accelerated or not.
+//! Successful answers are the same bytes in the command line and over MCP, with the accelerator and without.
 
 use crate::context::fixture::ContextFixture;
 use std::fs;
@@ -21,7 +21,7 @@ const QUERIES: [&str; 12] = [
 const BUDGETS: [&str; 8] = ["0", "1", "5", "9", "12", "17", "1000", "9007199254740991"];
 
 #[test]
-fn every_answer_is_the_servers() {
+fn command_and_server_give_the_same_answers() {
     let fixture = ContextFixture::with_cache();
     fixture.write("docs/ties/a.md", "fox fox");
     fixture.write("docs/ties/b.md", "fox fox");
@@ -76,9 +76,9 @@ fn every_answer_is_the_servers() {
     }
 }
 
-/// What `inspect` prints for people is what the tool answers, but for white space.
+/// `inspect` prints the answer of the tool with other white space.
 #[test]
-fn an_inspection_is_the_same() {
+fn command_and_server_inspect_the_same() {
     let fixture = ContextFixture::with_cache();
     fixture.build("docs", "other");
     fixture.edit(fixture.document("other", "fox.md"), "brown", "green");

@@ -1,4 +1,4 @@
-//! The tools of the server: what is listed, in both eras, and what they answer.
+//! The tools of the server: their list in both eras, and their answers.
 
 use crate::context::fixture::{ContextFixture, error_object};
 use crate::context::server::{ContextServer, ToolText, arguments, quoted};
@@ -14,7 +14,7 @@ const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 const SENTENCE: &str = "Resolve a natural-language query against a pre-built context cache and return a deterministic, explainable set of documents within a token budget.";
 
 #[test]
-fn there_are_exactly_three() {
+fn exactly_three_tools_are_listed() {
     let fixture = ContextFixture::empty();
     let mut server = fixture.serve(&[]);
     let list = server.ask(LIST);
@@ -38,7 +38,7 @@ fn there_are_exactly_three() {
 }
 
 #[test]
-fn both_eras_list_the_same() {
+fn tool_list_is_the_same_in_both_eras() {
     let fixture = ContextFixture::empty();
     let mut server = fixture.serve(&[]);
     let list = server.ask(LIST);
@@ -52,7 +52,7 @@ fn both_eras_list_the_same() {
 }
 
 #[test]
-fn it_introduces_itself_in_both_eras() {
+fn server_info_is_the_same_in_both_eras() {
     let fixture = ContextFixture::empty();
     let mut server = fixture.serve(&[]);
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
@@ -76,7 +76,7 @@ fn it_introduces_itself_in_both_eras() {
 
 /// The new era adds what it demands, `resultType`, and nothing else.
 #[test]
-fn a_result_is_a_text_and_nothing_else() {
+fn result_contains_only_a_text() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     for (tool, asked) in [
@@ -110,7 +110,7 @@ fn a_result_is_a_text_and_nothing_else() {
 }
 
 #[test]
-fn names_with_an_underscore_work() {
+fn tool_names_with_an_underscore_work() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     for (tool, asked) in [
@@ -153,7 +153,7 @@ fn listed(server: &mut ContextServer) -> String {
 }
 
 #[test]
-fn caches_are_listed_in_the_order_of_bytes() {
+fn caches_are_listed_in_byte_order() {
     let fixture = ContextFixture::empty();
     let mut server = fixture.serve(&[]);
     assert_eq!(listed(&mut server), "{\"caches\":[]}\n");
@@ -202,7 +202,7 @@ fn caches_are_listed_in_the_order_of_bytes() {
 
 /// The names that are listed are names that can be asked for.
 #[test]
-fn what_is_listed_can_be_inspected() {
+fn listed_caches_can_be_inspected() {
     let fixture = ContextFixture::with_cache();
     fixture.build("docs", "with space");
     let mut server = fixture.serve(&[]);

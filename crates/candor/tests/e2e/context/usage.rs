@@ -1,10 +1,10 @@
-//! A wrong command line: exit 1, a text for people whatever was asked for, nothing on stdout.
+//! A wrong command line: exit code 1, a message for people, and nothing on stdout.
 
 use crate::context::fixture::{ContextFixture, run_command};
 use insta::assert_snapshot;
 
 #[test]
-fn mistakes_are_told_with_tips() {
+fn usage_errors_have_tips() {
     let fixture = ContextFixture::empty();
     let complaint = |arguments: &[&str]| {
         let text = fixture.run_err(1, arguments);
@@ -107,7 +107,7 @@ fn mistakes_are_told_with_tips() {
 }
 
 #[test]
-fn an_unknown_error_format_is_a_mistake() {
+fn unknown_error_format_is_a_usage_error() {
     let fixture = ContextFixture::empty();
     assert_snapshot!(fixture.run_err(1, &["inspect", "--cache", "c", "--error-format", "xml"]), @r"
     error: invalid value 'xml' for '--error-format <FORM>'
@@ -118,7 +118,7 @@ fn an_unknown_error_format_is_a_mistake() {
 }
 
 #[test]
-fn a_source_date_that_is_none_is_a_mistake() {
+fn invalid_source_date_is_a_usage_error() {
     let fixture = ContextFixture::with_docs();
     let build = [
         "build",

@@ -1,9 +1,9 @@
-//! Wrong arguments of a call: judged in the order cache, query, budget, unknown ones, before any path.
+//! Wrong arguments of a call are checked in the order cache, query, budget, unknown members, before any path.
 
 use crate::context::fixture::{ContextFixture, error_object};
 use crate::context::server::{ContextServer, arguments, quoted};
 
-/// What each of these arguments gives.
+/// Arguments and their code.
 fn codes(server: &mut ContextServer, tool: &str, cases: &[(&str, &str)]) {
     for (arguments, code) in cases {
         let answer = server.call(tool, arguments);
@@ -12,7 +12,7 @@ fn codes(server: &mut ContextServer, tool: &str, cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn one_wrong_argument_has_its_code() {
+fn each_wrong_argument_has_its_code() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     codes(
@@ -131,7 +131,7 @@ fn one_wrong_argument_has_its_code() {
 }
 
 #[test]
-fn budgets_that_are_whole_in_value_are_taken() {
+fn integral_budgets_are_accepted() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     let thousand = server.resolve("cache", "fox", "1000");
@@ -149,7 +149,7 @@ fn budgets_that_are_whole_in_value_are_taken() {
 }
 
 #[test]
-fn the_first_in_order_decides() {
+fn first_wrong_argument_decides_the_code() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     let long = quoted(&"é".repeat(32_769));
@@ -208,7 +208,7 @@ fn the_first_in_order_decides() {
 }
 
 #[test]
-fn a_query_has_as_many_bytes_as_are_allowed() {
+fn query_of_the_maximum_length_is_accepted() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     for query in [
@@ -225,7 +225,7 @@ fn a_query_has_as_many_bytes_as_are_allowed() {
     server.resolve("cache", "fox", "9").unwrap();
 }
 
-/// What is no JSON for a tool to see is refused before any tool.
+/// Invalid JSON is refused before any tool runs.
 #[test]
 fn malformed_requests_are_errors_of_the_protocol() {
     let fixture = ContextFixture::with_cache();

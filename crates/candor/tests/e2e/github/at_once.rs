@@ -1,4 +1,4 @@
-//! Many clients at once on one repository: every success is in the history, and nothing is lost.
+//! Concurrent clients on one repository: every success is in the history, and no commit is lost.
 
 use crate::github::fixture::{GithubFixture, git};
 use crate::github::requests::GithubCalls;
@@ -85,7 +85,7 @@ fn check(fixture: &GithubFixture, named: &[(String, Value)]) -> usize {
 }
 
 #[test]
-fn many_clients_commit_to_one_branch() {
+fn concurrent_commits_are_each_in_the_history_once() {
     let fixture = GithubFixture::new();
     let server = fixture.http(&FREE);
     let mut named = Vec::new();
@@ -105,9 +105,9 @@ fn many_clients_commit_to_one_branch() {
     );
 }
 
-/// Somebody who pushes with git takes part: neither side loses anything.
+/// A `git push` runs at the same time; neither side loses a commit.
 #[test]
-fn clients_commit_while_somebody_pushes() {
+fn commits_during_pushes_lose_nothing() {
     const PUSHES: u32 = 2;
     let fixture = GithubFixture::new();
     let server = fixture.http(&FREE);
@@ -162,7 +162,7 @@ fn clients_commit_while_somebody_pushes() {
 }
 
 #[test]
-fn one_of_two_merges_wins() {
+fn only_one_of_two_merges_succeeds() {
     let fixture = GithubFixture::new();
     let server = fixture.http(&FREE);
     let merge = || {
@@ -198,7 +198,7 @@ fn one_of_two_merges_wins() {
 
 /// The same pull request is opened once, whoever asks.
 #[test]
-fn one_of_many_openings_wins() {
+fn only_one_of_many_pull_requests_is_opened() {
     let fixture = GithubFixture::new();
     let server = fixture.http(&FREE);
     (&server).call_ok(

@@ -62,7 +62,7 @@ fn pull(number: u64) -> Value {
 }
 
 #[test]
-fn permission_is_denied() {
+fn unauthorized_calls_are_denied() {
     let read_only = both(
         &[],
         |_| {},
@@ -109,9 +109,9 @@ fn permission_is_denied() {
     ");
 }
 
-/// Who shows the token for writing may read too; who shows the one for reading may not write.
+/// The write token also allows reads; the read token does not allow writes.
 #[test]
-fn writing_takes_a_token_of_its_own() {
+fn write_token_is_needed_for_writes() {
     let fixture = GithubFixture::new();
     let (read, write) = (
         fixture.write("read", "r-token\n"),
@@ -150,7 +150,7 @@ fn writing_takes_a_token_of_its_own() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn missing_objects_are_not_found() {
     let found = both(
         &FREE,
         |_| {},
@@ -235,7 +235,7 @@ fn with_more(fixture: &GithubFixture) {
 }
 
 #[test]
-fn what_does_not_fit_the_repository_is_refused() {
+fn arguments_that_do_not_fit_the_repository_are_refused() {
     let refused = both(&FREE, with_more, |fixture, server, lines| {
         let (hello, more) = ("sample/hello", "me/more");
         let open = |head: &str, base: &str, repo: &str| json!({ "repo": repo, "title": "x", "head": head, "base": base });
@@ -329,7 +329,7 @@ fn what_does_not_fit_the_repository_is_refused() {
     ");
 }
 
-/// How many objects a repository has that are not packed.
+/// Returns the number of unpacked objects of a repository.
 fn objects(bare: &Path) -> usize {
     let folders = fs::read_dir(bare.join("objects")).unwrap();
     let files = |folder: PathBuf| fs::read_dir(folder).map_or(0, Iterator::count);
@@ -361,7 +361,7 @@ fn a_branch_that_moves_meanwhile_is_never_overwritten() {
     assert_snapshot!(line(&answer["error"]), @"-32003 none: Validation error: the branch main was moved by somebody else meanwhile; nothing was committed");
     assert_eq!(fixture.git(&bare, &["rev-parse", "main"]), theirs);
     server.call_ok("commit_files", commit("main", "a"));
-    // One that never unlocks it is told apart.
+    // A lock that is never released has another answer.
     fs::write(&lock, "").unwrap();
     assert_snapshot!(line(&server.call_err("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
 }
@@ -401,7 +401,7 @@ fn writes_are_limited() {
 }
 
 #[test]
-fn what_cannot_be_merged_says_why() {
+fn unmergeable_pull_request_states_the_reason() {
     let unmergeable = both(
         &FREE,
         |_| {},
@@ -481,7 +481,7 @@ fn what_cannot_be_merged_says_why() {
 }
 
 #[test]
-fn a_head_that_was_not_seen_is_not_merged() {
+fn merge_with_an_outdated_head_is_refused() {
     let stale = both(
         &FREE,
         |_| {},
@@ -497,7 +497,7 @@ fn a_head_that_was_not_seen_is_not_merged() {
                 error["data"]["actual"].as_str().unwrap().to_owned()
             };
             assert_eq!(mismatch(server, 1, "0123456"), seen);
-            // It is told before what else stands against a merge.
+            // It is reported before other reasons against a merge.
             mismatch(server, 2, "0123456");
             mismatch(server, 3, &seen);
             // The head moves on between looking and merging.
@@ -520,7 +520,7 @@ fn a_head_that_was_not_seen_is_not_merged() {
 }
 
 #[test]
-fn an_empty_repository_is_said_to_be_empty() {
+fn empty_repository_is_reported_as_empty() {
     let empty = both(
         &FREE,
         |fixture| {

@@ -1,4 +1,4 @@
-//! The owner's side: init, import, status and protect, with the mistakes that people make.
+//! The owner's commands: init, import, status and protect, and their mistakes.
 
 use crate::github::fixture::GithubFixture;
 use crate::github::requests::GithubCalls;
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 
 #[test]
-fn a_forge_is_made_once_and_stays_as_it_is() {
+fn init_creates_a_forge_once() {
     let fixture = GithubFixture::empty();
     assert_snapshot!(fixture.run_ok(&["init"]), @"a forge in FOLDER/data/forge with the repository sample/hello");
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
@@ -31,7 +31,7 @@ fn a_forge_is_made_once_and_stays_as_it_is() {
 }
 
 #[test]
-fn other_things_are_left_alone() {
+fn init_does_not_overwrite_other_files() {
     let fixture = GithubFixture::empty();
     fs::create_dir_all(fixture.path("data/forge")).unwrap();
     fs::write(fixture.path("data/forge/precious"), "x").unwrap();
@@ -57,7 +57,7 @@ fn other_things_are_left_alone() {
 }
 
 #[test]
-fn what_needs_a_forge_says_how_to_make_one() {
+fn missing_forge_hints_at_init() {
     let fixture = GithubFixture::empty();
     let clone = fixture.clone_with("clone", &[("a", "a\n")]);
     assert_snapshot!(fixture.run_err(&["status"]), @r"
@@ -112,7 +112,7 @@ fn a_clone_is_imported_once() {
 }
 
 #[test]
-fn what_is_no_clone_is_not_imported() {
+fn directories_that_are_not_clones_are_not_imported() {
     let fixture = GithubFixture::new();
     fs::create_dir(fixture.path("plain")).unwrap();
     fixture.write("file", "x");
@@ -152,7 +152,7 @@ fn what_is_no_clone_is_not_imported() {
 }
 
 #[test]
-fn a_typo_gets_a_hint() {
+fn typo_gets_a_hint() {
     let fixture = GithubFixture::new();
     assert_snapshot!(fixture.run_err(&["inti"]), @r"
     error: unrecognized subcommand 'inti'
@@ -354,9 +354,9 @@ fn checks_and_rules_are_set_and_shown() {
     );
 }
 
-/// What git shows of a repository is what the tools show.
+/// git and the tools show the same commits.
 #[test]
-fn a_clone_shows_the_same_commits() {
+fn clone_has_the_same_commits() {
     let fixture = GithubFixture::new();
     fixture.call_once(
         &["--allow-writes"],
@@ -397,7 +397,7 @@ fn a_clone_shows_the_same_commits() {
 
 /// A server that runs sees what is imported and set beside it.
 #[test]
-fn a_running_server_sees_what_is_changed_beside_it() {
+fn running_server_sees_changes_of_commands() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&["--allow-writes"]);
     let clone = fixture.clone_with("clone", &[("a", "a\n")]);

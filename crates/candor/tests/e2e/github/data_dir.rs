@@ -1,4 +1,4 @@
-//! Where data is kept when nobody says where.
+//! The default data directory.
 
 use crate::fixture::{LIMIT, candor};
 use crate::github::fixture::GithubFixture;
@@ -21,7 +21,7 @@ fn init(
     Process::run(command, LIMIT)
 }
 
-/// The directory that was taken.
+/// Returns the directory that `init` used.
 fn taken(fixture: &GithubFixture, environment: &[(&str, &str)]) -> String {
     let ended = init(fixture, environment, &["github", "init"]);
     assert_eq!((ended.exit, ended.stderr.as_str()), (Exit::Code(0), ""));
@@ -38,7 +38,7 @@ fn taken(fixture: &GithubFixture, environment: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn data_belongs_where_the_user_keeps_data() {
+fn data_directory_follows_xdg() {
     let fixture = GithubFixture::empty();
     let (home, shared, own) = (
         fixture.text("home"),
@@ -73,7 +73,7 @@ const NOWHERE: &str = "error: there is no home directory for the data\n\
                        hint: name one with --data-dir DIR\n";
 
 #[test]
-fn without_a_home_a_directory_has_to_be_named() {
+fn missing_home_needs_data_dir() {
     let fixture = GithubFixture::empty();
     for arguments in [
         &["github", "init"][..],
@@ -89,10 +89,10 @@ fn without_a_home_a_directory_has_to_be_named() {
     }
 }
 
-/// What a person keeps there is nobody else's business.
+/// Other users cannot read the log of writes.
 #[cfg(unix)]
 #[test]
-fn the_log_of_writes_is_for_its_owner_alone() {
+fn log_of_writes_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = GithubFixture::new();
     fixture.call_once(

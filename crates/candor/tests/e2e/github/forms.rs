@@ -1,4 +1,4 @@
-//! Which form a failure takes: whole answers of both eras, whatever the owner has chosen.
+//! The form of failures: whole answers of both eras, for every choice of `--failures`.
 
 use crate::github::fixture::GithubFixture;
 use crate::requests::{call, mask_times, stateless_call};
@@ -23,7 +23,7 @@ fn conflict() -> Value {
 }
 
 #[test]
-fn each_era_gets_its_own_form_by_default() {
+fn each_era_has_its_own_form_by_default() {
     let fixture = GithubFixture::new();
     let server = fixture.http(&["--allow-writes"]);
     let [older, newer] = answers(&server, "merge_pull_request", &conflict());
@@ -48,7 +48,7 @@ fn one_form_can_be_chosen_for_all() {
     assert_snapshot!(older, @r#"200 {"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"Pull request #2 is not mergeable: it conflicts with its base branch","data":{"tool":"merge_pull_request","timestamp":"<when>","mergeable_state":"dirty","fault":{"class":"policy","retry":"after_change","retry_after_ms":null,"effect":"none","remedy":"Bring the head branch up to date with its base, resolve the conflicts, then merge."}}}}"#);
     assert_snapshot!(none, @r#"200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Validation errors: must have required property 'query'","data":{"tool":"search","validation_errors":[{"message":"must have required property 'query'","path":"root","keyword":"required","params":{"missingProperty":"query"},"value":{}}],"timestamp":"<when>"}}}"#);
     let [[older, newer], [none, _]] = of("result");
-    // What every result of the newer era says, and no other.
+    // Every result of the stateless era has this member.
     assert_eq!(older, newer.replace(r#""resultType":"complete","#, ""));
     assert_snapshot!(older, @r#"200 {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Pull request #2 is not mergeable: it conflicts with its base branch; nothing was changed; do not retry unchanged: Bring the head branch up to date with its base, resolve the conflicts, then merge.\n{\"code\":-32005,\"message\":\"Pull request #2 is not mergeable: it conflicts with its base branch\",\"data\":{\"tool\":\"merge_pull_request\",\"timestamp\":\"<when>\",\"mergeable_state\":\"dirty\",\"fault\":{\"class\":\"policy\",\"retry\":\"after_change\",\"retry_after_ms\":null,\"effect\":\"none\",\"remedy\":\"Bring the head branch up to date with its base, resolve the conflicts, then merge.\"}}}"}],"isError":true}}"#);
     assert_snapshot!(none, @r#"200 {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`query` is required; nothing was changed; do not retry unchanged: Correct every field named in `validation_errors`; `tools/list` has the schema.\n{\"code\":-32602,\"message\":\"Validation errors: must have required property 'query'\",\"data\":{\"tool\":\"search\",\"validation_errors\":[{\"message\":\"must have required property 'query'\",\"path\":\"root\",\"keyword\":\"required\",\"params\":{\"missingProperty\":\"query\"},\"value\":{}}],\"timestamp\":\"<when>\"}}"}],"isError":true}}"#);

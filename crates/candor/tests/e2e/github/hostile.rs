@@ -53,7 +53,7 @@ fn a_repository_is_never_a_path() {
 
 /// Paths in which a URL, a shell or a file system would see something else.
 #[test]
-fn every_path_is_a_path() {
+fn odd_paths_are_written_and_read_back() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&["--allow-writes"]);
     let paths = [
@@ -196,7 +196,7 @@ fn a_query_may_have_256_characters_of_any_kind() {
 }
 
 #[test]
-fn what_is_no_base64_is_not_written() {
+fn invalid_base64_is_not_written() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&["--allow-writes"]);
     let commit = |content: &str| json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "b", "content": content, "encoding": "base64" }] });
@@ -362,7 +362,7 @@ fn a_tag_named_like_a_branch_does_not_hide_it() {
 
 /// The branch of a pull request, or the whole fork that it came from, is gone.
 #[test]
-fn a_head_that_is_gone_is_told() {
+fn missing_head_branch_is_reported() {
     let fixture = GithubFixture::new();
     fixture.git(
         "",

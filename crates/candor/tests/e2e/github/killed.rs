@@ -1,4 +1,4 @@
-//! A server that is killed while it works: what was answered is there, what was refused is not, and
+//! A server that is killed while it works: acknowledged writes exist, refused ones do not, and
 //! the next server goes on.
 
 use crate::fixture::LIMIT;
@@ -52,7 +52,7 @@ fn pull(server: &mut Stdio, name: &str) -> u64 {
     opened["number"].as_u64().unwrap()
 }
 
-/// What a client knows about the calls that it has sent.
+/// The calls of a client and their outcomes.
 #[derive(Default)]
 struct Known {
     /// The subject of each commit that was answered as made, and its name.
@@ -125,7 +125,7 @@ fn spend(time: Duration) {
 }
 
 #[test]
-fn what_was_answered_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let fixture = GithubFixture::new();
     let mut dice = Dice(20_260_728);
     let mut known = Known::default();
@@ -154,7 +154,7 @@ fn what_was_answered_survives_a_kill() {
         }
         spend(Duration::from_micros(dice.below(15_000)));
         server.process().signal("KILL");
-        // What had left the server before was answered too.
+        // Answers that were sent before the kill count too.
         for answer in server.rest() {
             known.note(&sent, &answer);
         }
@@ -191,7 +191,7 @@ fn what_was_answered_survives_a_kill() {
 /// What git leaves beside a ref when it is killed is taken away by the next server, which knows from
 /// its own lock that the one before died. Without that sign it belongs to a git that is at work.
 #[test]
-fn a_lock_of_the_dead_is_taken_away() {
+fn lock_of_a_killed_server_is_removed() {
     let fixture = GithubFixture::new();
     let bare = fixture.bare(REPO);
     let left = [
@@ -221,7 +221,7 @@ fn a_lock_of_the_dead_is_taken_away() {
 
 /// The very first start makes the forge: being killed there must not be the end of it.
 #[test]
-fn a_first_start_that_was_killed_is_made_good() {
+fn killed_first_start_is_completed() {
     let mut dice = Dice(7);
     for _ in 0..10 {
         let fixture = GithubFixture::empty();

@@ -1,4 +1,4 @@
-//! The line on stderr: one for every failure, none for anything else.
+//! The log on stderr: one line for every failure, and no other line.
 
 use crate::fixture::LIMIT;
 use crate::github::fixture::GithubFixture;
@@ -60,7 +60,7 @@ fn messages() -> Vec<String> {
 }
 
 #[test]
-fn every_failure_has_one_line_and_nothing_else_has() {
+fn only_failures_are_logged_with_one_line_each() {
     let [by_default, as_results] = ["auto", "result"].map(|form| {
         let fixture = GithubFixture::new();
         let mut server = fixture.stdio(&["--allow-writes", "--failures", form]);
@@ -100,7 +100,7 @@ fn every_failure_has_one_line_and_nothing_else_has() {
     "#);
 }
 
-/// The same over HTTP, where some requests are refused before anybody looks into them.
+/// The same over HTTP, on which some requests are refused before they are parsed.
 #[test]
 fn every_failure_over_http_has_one_line() {
     let fixture = GithubFixture::new();
@@ -149,9 +149,9 @@ fn every_failure_over_http_has_one_line() {
     "#);
 }
 
-/// Some clients show anything on stderr as a failure.
+/// Some clients show every line on stderr as a failure.
 #[test]
-fn nothing_is_said_where_nothing_fails() {
+fn successful_calls_log_nothing() {
     let fixture = GithubFixture::empty();
     let mut server = fixture.stdio(&["--allow-writes"]);
     server.call_ok("fetch", json!({ "repo": "sample/hello" }));

@@ -1,4 +1,4 @@
-//! The GitHub tools as people and clients meet them: the program, its servers on the local forge, and
+//! The GitHub tools: commands, servers on the local forge, and
 //! what git and the next process find afterwards.
 
 mod at_once;

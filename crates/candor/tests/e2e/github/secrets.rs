@@ -1,4 +1,4 @@
-//! A secret reaches no answer, no log, no metric and no record, wherever it came from.
+//! Secrets appear in no answer, log, metric or record.
 
 use crate::fixture::{CANDOR, LIMIT};
 use crate::github::fixture::GithubFixture;
@@ -61,7 +61,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Everything that a server says while it is called in every way.
+/// Returns everything that a server prints during all kinds of calls.
 fn everything(server: &mut Http) -> String {
     let mut seen = String::new();
     for (tool, arguments) in calls() {
@@ -118,7 +118,7 @@ fn start(fixture: &GithubFixture, own: &[&str]) -> Http {
 }
 
 #[test]
-fn no_token_is_ever_repeated() {
+fn tokens_appear_in_no_output() {
     let local = GithubFixture::new();
     let mut seen = everything(&mut start(&local, &[]));
     assert!(seen.contains("candor_calls_total"), "{seen}");
@@ -148,7 +148,7 @@ fn no_token_is_ever_repeated() {
 
 /// GitHub cannot be reached: that is said, and nothing happened.
 #[test]
-fn an_api_that_nobody_answers_is_an_internal_error() {
+fn unreachable_api_is_an_internal_error() {
     let fixture = GithubFixture::empty();
     let closed = Closed::new();
     let url = closed.url();
@@ -176,7 +176,7 @@ fn an_api_that_nobody_answers_is_an_internal_error() {
 
 /// A token that no request can carry stops the start, and is not shown.
 #[test]
-fn a_token_that_is_none_stops_the_start() {
+fn invalid_token_stops_the_start() {
     let fixture = GithubFixture::empty();
     for text in ["", "\n", "canary\u{7}x", "canary x", "canäry"] {
         let file = fixture.write("token", text);

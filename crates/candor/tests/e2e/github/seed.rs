@@ -1,4 +1,4 @@
-//! The request that the specification prints, as it is printed there.
+//! The request that the specification prints, byte for byte.
 
 use crate::fixture::CANDOR;
 use crate::github::fixture::GithubFixture;
@@ -26,7 +26,7 @@ fn serve(fixture: &GithubFixture) -> Http {
 }
 
 #[test]
-fn the_printed_request_has_the_printed_answer() {
+fn request_of_the_specification_has_its_answer() {
     let fixture = GithubFixture::empty();
     let server = serve(&fixture);
     let response = server.post(BODY, &[]);
@@ -36,7 +36,7 @@ fn the_printed_request_has_the_printed_answer() {
 }
 
 #[test]
-fn the_printed_command_works() {
+fn command_of_the_specification_works() {
     if Command::new("curl").arg("--version").output().is_err() {
         return candor_testkit::skip("curl was not found");
     }

@@ -1,4 +1,4 @@
-//! A client that never reads stderr, or reads it late: it is served all the same.
+//! A client that never reads stderr, or reads it late, is served.
 
 use crate::fixture::LIMIT;
 use crate::github::fixture::GithubFixture;
@@ -74,7 +74,7 @@ fn a_client_that_never_reads_stderr_is_served() {
     drop(unread);
 }
 
-/// Whoever reads late is told how many lines there were besides.
+/// A late reader gets the number of lost lines.
 #[test]
 fn lost_lines_are_counted() {
     let fixture = GithubFixture::new();

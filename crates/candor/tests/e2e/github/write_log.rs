@@ -1,4 +1,4 @@
-//! The log of writes: what was tried and what came of it, there for good before anybody is answered.
+//! The log of writes: attempts and outcomes, durable before the answer is sent.
 
 use crate::fixture::{CANDOR, LIMIT};
 use crate::github::fixture::GithubFixture;
@@ -41,7 +41,7 @@ fn nameless(log: &str) -> String {
 }
 
 #[test]
-fn attempts_and_outcomes_are_on_record() {
+fn attempts_and_outcomes_are_recorded() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&["--allow-writes"]);
     server.send_message(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}"#);
@@ -55,7 +55,7 @@ fn attempts_and_outcomes_are_on_record() {
         "update_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1, "body": long }),
     );
-    // What never passed the policy, and what only reads, is not on record.
+    // Refused calls and reads are not recorded.
     server.call_err("commit_files", json!({ "repo": "sample/hello" }));
     server.call_ok("fetch", json!({ "repo": "sample/hello" }));
     let log = log(&fixture);
@@ -71,7 +71,7 @@ fn attempts_and_outcomes_are_on_record() {
 }
 
 #[test]
-fn what_was_answered_is_on_record_whatever_happens_next() {
+fn acknowledged_writes_are_recorded_before_a_kill() {
     let fixture = GithubFixture::new();
     for round in 1..=5 {
         let mut server = fixture.http(&["--allow-writes"]);
@@ -88,9 +88,9 @@ fn what_was_answered_is_on_record_whatever_happens_next() {
     }
 }
 
-/// What was cut in the middle was not answered: it is kept in a file of its own, and the log says so.
+/// A torn line was not acknowledged: it is moved to its own file, and the log records that.
 #[test]
-fn a_line_that_was_cut_is_put_aside() {
+fn torn_line_is_moved_aside() {
     let fixture = GithubFixture::new();
     let path = fixture.path("data/github-writes.jsonl");
     fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
@@ -159,7 +159,7 @@ fn a_broken_log_stops_the_start() {
 }
 
 #[test]
-fn a_file_that_is_something_else_stops_the_start() {
+fn foreign_file_stops_the_start() {
     let fixture = GithubFixture::new();
     fs::write(fixture.path("data/github-writes.jsonl"), "precious\n").unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"

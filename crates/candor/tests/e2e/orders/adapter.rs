@@ -1,4 +1,4 @@
-//! The tools in front of another order system: what it lacks, what it says, and what stays with us.
+//! The tools in front of another order system: missing operations, its failures, and its secrets.
 
 use crate::fixture::{CANDOR, LIMIT, candor, run_err};
 use crate::orders::fixture::{OrdersFixture, SERVED};
@@ -52,7 +52,7 @@ fn no(status: u16, more: &'static str, code: &str) -> SystemResponse {
 /// Whatever the order system does not offer is 5001: it is not asked where it said so before, and its
 /// answer 501 means the same. The tool stays listed.
 #[test]
-fn an_operation_that_a_system_lacks_is_5001() {
+fn missing_operation_is_5001() {
     let fixture = OrdersFixture::empty();
     let system = FakeOrderSystem::start(OFFERED, |_| no(501, "", "LATER"));
     let server = serve(&fixture, &system, &[]);
@@ -79,7 +79,7 @@ fn an_operation_that_a_system_lacks_is_5001() {
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12);
 }
 
-/// A failure in one line.
+/// Formats a failure as one line.
 fn line(error: &Value) -> String {
     let details = &error["details"];
     let context = &details["context"];
@@ -94,7 +94,7 @@ fn line(error: &Value) -> String {
     )
 }
 
-/// The status that a call asks for by its SKU, with the code beside it.
+/// Returns the status and code that a call requests with its SKU.
 fn by_sku(heard: &ReceivedRequest) -> SystemResponse {
     let body = parse(&heard.body);
     let sku = body["order"]["lineItems"][0]["sku"].as_str().unwrap();
@@ -107,7 +107,7 @@ fn by_sku(heard: &ReceivedRequest) -> SystemResponse {
 }
 
 #[test]
-fn each_status_is_its_code() {
+fn each_status_maps_to_its_code() {
     let fixture = OrdersFixture::empty();
     let system = FakeOrderSystem::start(OFFERED, by_sku);
     let server = serve(&fixture, &system, &[]);
@@ -154,7 +154,7 @@ fn each_status_is_its_code() {
 /// Nothing of what an order system says reaches a client but its identifiers; its token reaches
 /// nobody, not even where it is said back to us.
 #[test]
-fn words_and_tokens_stay_here() {
+fn texts_and_tokens_of_the_system_reach_no_client() {
     let fixture = OrdersFixture::empty();
     let system = FakeOrderSystem::start(OFFERED, |heard| {
         let shown = heard.header("authorization").unwrap_or_default();
@@ -197,7 +197,7 @@ fn words_and_tokens_stay_here() {
 }
 
 #[test]
-fn a_wrong_adapter_or_half_of_one_refuses_to_start() {
+fn incomplete_adapter_options_refuse_to_start() {
     let fixture = OrdersFixture::empty();
     let said = |arguments: &[&str]| {
         let mut command = candor(&["orders", "serve"]);

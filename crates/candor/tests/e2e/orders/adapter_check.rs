@@ -1,4 +1,4 @@
-//! `candor orders check-adapter` against the sample adapter, as somebody at a terminal runs it.
+//! `candor orders check-adapter` against the sample adapter.
 
 use crate::fixture::{LIMIT, candor};
 use candor_testkit::{Exit, Process, ProcessOutput};
@@ -29,7 +29,7 @@ fn check(arguments: &[&str]) -> (ProcessOutput, String) {
 }
 
 #[test]
-fn a_right_adapter_exits_with_0_and_says_what_was_made() {
+fn conforming_adapter_exits_with_0() {
     let (_process, _stdin, url) = sample(&["--without", "create-return"]);
     let (ended, stdout) = check(&[&url, "--sku", "POT-1"]);
     assert_eq!(ended.exit, Exit::Code(0), "{stdout}");
@@ -48,7 +48,7 @@ fn a_right_adapter_exits_with_0_and_says_what_was_made() {
 }
 
 #[test]
-fn a_refused_token_exits_with_1_and_says_what_was_expected() {
+fn refused_token_exits_with_1() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"sesame").unwrap();
     let token = file.path().to_str().unwrap();
@@ -73,7 +73,7 @@ fn a_refused_token_exits_with_1_and_says_what_was_expected() {
 }
 
 #[test]
-fn what_cannot_be_asked_exits_with_1() {
+fn unusable_address_exits_with_1() {
     let (ended, stdout) = check(&["http://192.0.2.1"]);
     assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
     let said = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything unencrypted, even the token\n";

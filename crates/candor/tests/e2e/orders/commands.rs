@@ -1,4 +1,4 @@
-//! The commands as a person meets them: what goes wrong is said in one sentence, with what to do.
+//! The owner's commands: every mistake has a message and a hint.
 
 use crate::fixture::{LIMIT, candor, help, run_err, run_ok};
 use crate::orders::fixture::OrdersFixture;
@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-/// What `candor orders …` complains about in a folder, without the folder's name.
+/// Runs `candor orders …`, which must fail. Returns the command and its message without the directory's name.
 fn said(fixture: &OrdersFixture, arguments: &[&str]) -> String {
     let mut command = candor(&["orders"]);
     command.args(arguments).current_dir(fixture.path(""));
@@ -23,7 +23,7 @@ fn said(fixture: &OrdersFixture, arguments: &[&str]) -> String {
 
 /// The pages themselves are in `docs/cli.md`, which is compared with the program elsewhere.
 #[test]
-fn the_help_is_an_answer() {
+fn help_goes_to_stdout() {
     for words in [
         vec!["orders"],
         vec!["orders", "serve"],
@@ -41,7 +41,7 @@ fn the_help_is_an_answer() {
 }
 
 #[test]
-fn what_is_mistyped_is_told() {
+fn typos_are_explained() {
     let fixture = OrdersFixture::empty();
     let seen = [
         said(&fixture, &["serv"]),
@@ -67,7 +67,7 @@ fn what_is_mistyped_is_told() {
 }
 
 #[test]
-fn a_store_that_cannot_be_is_told() {
+fn unusable_database_is_explained() {
     let fixture = OrdersFixture::empty();
     fs::create_dir(fixture.path("folder")).unwrap();
     fixture.write("text", &"this is no database\n".repeat(100));
@@ -85,7 +85,7 @@ fn a_store_that_cannot_be_is_told() {
 }
 
 #[test]
-fn a_script_that_cannot_be_played_is_told() {
+fn invalid_script_is_explained() {
     let fixture = OrdersFixture::empty();
     fixture.write(
         "wrong.json",
@@ -103,7 +103,7 @@ fn a_script_that_cannot_be_played_is_told() {
 }
 
 #[test]
-fn a_catalogue_that_cannot_be_brought_in_is_told() {
+fn invalid_catalogue_is_explained() {
     let fixture = OrdersFixture::empty();
     let large = fs::File::create(fixture.path("large.json")).unwrap();
     large.set_len(candor_orders::sql::IMPORT_MAX + 1).unwrap();
@@ -128,7 +128,7 @@ fn a_catalogue_that_cannot_be_brought_in_is_told() {
 }
 
 #[test]
-fn tables_are_made_once() {
+fn tables_are_created_once() {
     let file = OrdersFixture::empty();
     let server = postgres::required().map(OrdersFixture::on);
     for fixture in [Some(file), server].into_iter().flatten() {
@@ -149,9 +149,9 @@ fn tables_are_made_once() {
     }
 }
 
-/// Several at once, before the first start of several servers: one of them makes the tables.
+/// Of several concurrent runs, one creates the tables.
 #[test]
-fn tables_are_made_once_by_several_at_once() {
+fn tables_are_created_once_by_concurrent_runs() {
     let file = OrdersFixture::empty();
     let server = postgres::required().map(OrdersFixture::on);
     for fixture in [Some(file), server].into_iter().flatten() {
@@ -175,7 +175,7 @@ fn tables_are_made_once_by_several_at_once() {
 }
 
 #[test]
-fn tables_that_are_not_there_or_not_ours_are_told() {
+fn missing_and_foreign_tables_are_explained() {
     let Some(server) = postgres::required() else {
         return;
     };
@@ -207,7 +207,7 @@ fn tables_that_are_not_there_or_not_ours_are_told() {
 }
 
 #[test]
-fn a_database_that_is_not_running_is_told() {
+fn unreachable_database_is_explained() {
     // The near end of a connection: nobody listens there, nor can while it lives.
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
     let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();

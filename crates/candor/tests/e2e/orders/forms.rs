@@ -1,4 +1,4 @@
-//! Which form a failure takes: whole answers of both eras, whatever the owner has chosen.
+//! The form of failures: whole answers of both eras, for every choice of `--failures`.
 
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::requests::{check_failure, order};
@@ -6,7 +6,7 @@ use crate::requests::{Transport, call};
 use insta::assert_snapshot;
 use serde_json::json;
 
-/// A failure that the schema sees, one that the server sees, one of the store: in each era.
+/// Returns failures of the schema, the server and the database, in each era.
 fn answers(form: &str) -> String {
     let fixture = OrdersFixture::sqlite();
     let server = fixture.http(&["--failures", form]);
@@ -30,16 +30,16 @@ fn answers(form: &str) -> String {
 }
 
 #[test]
-fn each_era_gets_its_own_form_by_default() {
+fn each_era_has_its_own_form_by_default() {
     assert_snapshot!(answers("auto"));
 }
 
 #[test]
-fn all_get_errors_of_json_rpc_where_there_are_such() {
+fn failures_are_json_rpc_errors_if_chosen() {
     assert_snapshot!(answers("jsonrpc"));
 }
 
 #[test]
-fn all_get_results() {
+fn failures_are_results_if_chosen() {
     assert_snapshot!(answers("result"));
 }

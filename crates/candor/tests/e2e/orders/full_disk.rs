@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
 
-/// How many bytes the file system has.
+/// The size of the file system in bytes.
 const SIZE: usize = 8 * 1024 * 1024;
 
 /// Starts the server of a fixture, whose root is a small file system with the same content.
@@ -23,13 +23,13 @@ fn start_on_small_disk(fixture: &OrdersFixture) -> Option<Stdio> {
 }
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_half_done() {
+fn full_disk_is_reported_and_changes_nothing() {
     let fixture = OrdersFixture::sqlite();
     let Some(mut server) = start_on_small_disk(&fixture) else {
         return;
     };
     let first = server.create_order(&order("k0", "TEA", 1));
-    // Somebody else takes all the room that there is.
+    // Another program fills the file system.
     let pid = server.process().pid();
     let filler = format!("/proc/{pid}/root{}/filler", fixture.root().display());
     assert!(fs::write(&filler, vec![0; SIZE]).is_err(), "it is full");

@@ -1,5 +1,5 @@
-//! The order tools as a client meets them: the program on both wires, on both databases, while things
-//! go wrong around it.
+//! The order tools: both transports, both databases, and failures
+//! of their environment.
 
 mod adapter;
 mod adapter_check;

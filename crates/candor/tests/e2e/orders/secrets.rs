@@ -1,4 +1,4 @@
-//! Secrets, and the words of databases: neither reaches a client; secrets reach no log either.
+//! Secrets and texts of databases reach no client; secrets reach no log either.
 
 use crate::fixture::{LIMIT, candor, run_err};
 use crate::orders::fixture::OrdersFixture;
@@ -25,7 +25,7 @@ fn calls() -> [(&'static str, Value); 5] {
     ]
 }
 
-/// Everything that a server shows while it is called in every way.
+/// Returns everything that a server prints during all kinds of calls.
 fn everything(server: &Http) -> String {
     let mut seen = String::new();
     for (tool, arguments) in calls() {
@@ -41,7 +41,7 @@ fn everything(server: &Http) -> String {
 }
 
 #[test]
-fn no_secret_is_ever_repeated() {
+fn secrets_appear_in_no_output() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -81,7 +81,7 @@ fn no_secret_is_ever_repeated() {
 }
 
 #[test]
-fn a_wrong_password_stops_the_start_and_is_not_shown() {
+fn wrong_password_stops_the_start_and_is_not_shown() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -105,7 +105,7 @@ fn a_wrong_password_stops_the_start_and_is_not_shown() {
     "#);
 }
 
-/// What a person sees at the end, below any log.
+/// Returns the error after the log lines.
 fn last_lines(said: &str) -> String {
     let start = said.find("error: ").unwrap_or_else(|| panic!("{said}"));
     said[start..].to_owned()
@@ -128,7 +128,7 @@ fn an_address_in_the_environment_is_not_in_the_help() {
 
 /// A wrong address is not repeated, since a password may be in it.
 #[test]
-fn an_address_that_is_none_is_not_shown() {
+fn invalid_address_is_not_shown() {
     for address in [
         format!("mysql://u:{PASSWORD}@h/d"),
         format!("postgres://u:{PASSWORD}@h:port/d"),
@@ -146,9 +146,9 @@ fn an_address_that_is_none_is_not_shown() {
     }
 }
 
-/// The database speaks of the password itself: the client hears nothing, the log has it hidden.
+/// The database repeats the password: the client does not get it, and the log hides it.
 #[test]
-fn words_of_the_database_reach_no_client_and_secrets_no_log() {
+fn database_texts_reach_no_client_and_secrets_no_log() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -169,9 +169,9 @@ fn words_of_the_database_reach_no_client_and_secrets_no_log() {
     assert!(!log.contains(PASSWORD), "{log}");
 }
 
-/// The same of SQLite's words.
+/// The same for texts of SQLite.
 #[test]
-fn words_of_a_file_reach_no_client() {
+fn sqlite_texts_reach_no_client() {
     let fixture = OrdersFixture::sqlite();
     fixture.database().run("CREATE TRIGGER shouting BEFORE INSERT ON orders BEGIN SELECT RAISE(ABORT, 'trigger shouts'); END");
     let mut server = fixture.stdio(&["--log", "info"]);

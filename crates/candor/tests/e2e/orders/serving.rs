@@ -1,5 +1,5 @@
-//! `candor serve` and `candor orders serve`: where the tools are, what health and metrics say of them,
-//! and that everything that the tools answer fits what they publish.
+//! `candor serve` and `candor orders serve`: paths, health, metrics,
+//! and answers that fit the published schemas.
 
 use crate::fixture::{CANDOR, LIMIT};
 use crate::orders::fixture::{OrdersFixture, SERVED};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// The tools beside the others, on a store in the data directory.
 #[test]
-fn the_tools_are_beside_the_others() {
+fn order_tools_are_part_of_serve() {
     let fixture = OrdersFixture::empty();
     let data = fixture.path("data");
     let arguments = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
@@ -50,7 +50,7 @@ fn counters(metrics: &str, words: &[&str]) -> String {
 
 /// Retries and failures are counted by tool and code.
 #[test]
-fn the_guard_is_in_the_metrics() {
+fn metrics_count_retries_and_failures() {
     let fixture = OrdersFixture::sqlite();
     let script =
         r#"{"rules":[{"operations":["get-orders"],"calls":[1],"fault":{"kind":"unavailable"}}]}"#;
@@ -67,7 +67,7 @@ fn the_guard_is_in_the_metrics() {
 
 /// A whole life of an order, each answer as published; successes and failures fit `outputSchema`.
 #[test]
-fn answers_fit_what_is_published() {
+fn answers_fit_the_output_schemas() {
     for fixture in OrdersFixture::for_each_database() {
         let mut server = fixture.stdio(&[]);
         let list = parse(&server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));

@@ -1,4 +1,4 @@
-//! Two servers on one PostgreSQL, and clients that come to either: which one answers makes no
+//! Two servers on one PostgreSQL: which one answers makes no
 //! difference.
 
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};
@@ -14,7 +14,7 @@ fn two(fixture: &OrdersFixture) -> [Http; 2] {
 
 /// The same key brings the same bytes from either server, success or failure.
 #[test]
-fn a_key_has_its_outcome_on_every_server() {
+fn key_has_the_same_result_on_every_server() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -54,7 +54,7 @@ fn a_key_has_its_outcome_on_every_server() {
 
 /// A page that begins on one server goes on at the other.
 #[test]
-fn a_cursor_is_good_on_every_server() {
+fn cursor_works_on_every_server() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -96,7 +96,7 @@ fn a_cursor_is_good_on_every_server() {
 
 /// The same key on both servers at once: one order, and both have its bytes.
 #[test]
-fn one_key_at_once_is_one_order() {
+fn concurrent_calls_with_one_key_create_one_order() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };

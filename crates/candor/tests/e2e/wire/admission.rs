@@ -1,4 +1,4 @@
-//! Who may come in over HTTP, in which order that is asked, and what strangers are told.
+//! Admission over HTTP: hosts, origins, tokens, the order of the checks, and their answers.
 
 use crate::fixture::CANDOR;
 use crate::requests::parse;
@@ -40,7 +40,7 @@ fn token() -> (TempDir, String) {
 }
 
 #[test]
-fn only_own_hosts_come_in() {
+fn unknown_hosts_are_refused() {
     let server = http(&[]);
     let address = server.address().to_string();
     for host in [
@@ -94,7 +94,7 @@ fn only_own_hosts_come_in() {
 }
 
 #[test]
-fn only_own_origins_come_in() {
+fn unknown_origins_are_refused() {
     let server = http(&[]);
     for origin in [
         "http://localhost",
@@ -184,7 +184,7 @@ fn more_hosts_and_origins_can_be_allowed() {
 }
 
 #[test]
-fn a_token_opens_everything_but_health() {
+fn token_is_needed_for_everything_but_health() {
     let (_folder, file) = token();
     let mut server = http(&["--bearer-file", &file]);
     let wanted = refusal(401, "a bearer token is required");
@@ -240,9 +240,9 @@ fn a_token_opens_everything_but_health() {
     assert!(!server.process().stderr().contains(CANARY));
 }
 
-/// Everything is wrong at first; each step sets one thing right, and the next one is told.
+/// Starts with a request that is wrong in every way, and corrects one mistake after the other.
 #[test]
-fn what_is_wrong_is_told_in_a_fixed_order() {
+fn first_failed_check_decides_the_answer() {
     let (_folder, file) = token();
     let server = http(&["--bearer-file", &file]);
     let right = format!("Bearer {CANARY}");
@@ -335,7 +335,7 @@ fn only_json_is_read() {
 }
 
 #[test]
-fn other_paths_are_told_apart() {
+fn unknown_paths_are_404() {
     let server = http(&[]);
     let nothing = refusal(404, "no server is at this path");
     for path in [
@@ -405,7 +405,7 @@ fn health_and_metrics_are_readable() {
 
 /// An address that others can reach is served to those who show the token, under its own name.
 #[test]
-fn a_public_address_needs_a_token_and_a_known_name() {
+fn public_address_needs_a_token_and_an_allowed_host() {
     let (_folder, file) = token();
     let server = http(&["--bind", "0.0.0.0", "--bearer-file", &file]);
     let server = server.with_header("Authorization", &format!("Bearer {CANARY}"));

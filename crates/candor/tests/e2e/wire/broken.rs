@@ -13,7 +13,7 @@ struct Case {
 }
 
 enum Back {
-    /// Nothing on stdio, 202 without a body over HTTP.
+    /// No answer on stdio, and 202 without a body over HTTP.
     Nothing,
     /// This line on stdio, this body with this status over HTTP.
     Line(u16, String),
@@ -78,7 +78,7 @@ fn check(cases: &[Case]) {
 }
 
 #[test]
-fn what_is_not_json_is_a_parse_error() {
+fn invalid_json_is_a_parse_error() {
     let mut cases = vec![
         unreadable("a word", "nonsense"),
         unreadable("an open object", "{"),
@@ -153,7 +153,7 @@ fn what_is_not_json_is_a_parse_error() {
 }
 
 #[test]
-fn grammatical_json_that_nobody_should_send_is_refused() {
+fn pathological_json_is_refused() {
     let deep = |levels: usize| {
         let inside = format!(r#"{{"a":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
         request("7", "ping", &inside)
@@ -245,7 +245,7 @@ fn grammatical_json_that_nobody_should_send_is_refused() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn invalid_requests_are_refused() {
     let object = "a request is an object";
     let version = r#"jsonrpc must be "2.0""#;
     let method = "method must be a string";
@@ -401,7 +401,7 @@ fn ids_come_back_as_written_or_are_refused() {
 }
 
 #[test]
-fn a_name_twice_is_refused_with_the_id() {
+fn duplicate_member_is_refused_with_the_id() {
     let twice = "a member name twice in one object";
     check(&[
         refused(
@@ -676,7 +676,7 @@ fn arguments_may_be_absent_or_null() {
     ]);
 }
 
-/// What is no object goes the way of every bad argument: the answer is the dialect's, not the wire's.
+/// Arguments that are not an object are answered in the dialect, like every wrong argument.
 #[test]
 fn arguments_of_another_type_violate_the_schema() {
     let mut line = stdio(&[]);
@@ -745,9 +745,9 @@ fn notifications_are_never_answered() {
     ]);
 }
 
-/// What only one of the transports can be sent.
+/// Input that only one of the transports can receive.
 #[test]
-fn lines_are_lines_and_bodies_are_bodies() {
+fn line_breaks_separate_messages_on_stdio_only() {
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let pong = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let mut line = stdio(&[]);
@@ -773,7 +773,7 @@ fn lines_are_lines_and_bodies_are_bodies() {
 
 /// A message that arrives byte by byte, and many that arrive at once.
 #[test]
-fn the_cuts_between_reads_do_not_matter() {
+fn messages_may_arrive_in_any_pieces() {
     let mut line = stdio(&[]);
     let message = "{\"jsonrpc\":\"2.0\",\"id\":\"\u{e9}\u{1f600}\",\"method\":\"ping\"}\r\n";
     for byte in message.bytes() {

@@ -22,7 +22,7 @@ fn run_err(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn help_is_an_answer_and_no_arguments_are_a_mistake() {
+fn help_goes_to_stdout_and_missing_arguments_fail() {
     assert_snapshot!("help", help(&["--help"]));
     assert_snapshot!("help_short", help(&["-h"]));
     assert_eq!(run_err(&[]), run_ok(&["-h"]));
@@ -49,7 +49,7 @@ fn the_version_names_its_commit() {
 }
 
 #[test]
-fn a_typo_gets_a_hint() {
+fn typo_gets_a_hint() {
     assert_snapshot!(run_err(&["explian"]), @r"
     error: unrecognized subcommand 'explian'
 
@@ -128,7 +128,7 @@ fn a_code_is_explained() {
 }
 
 #[test]
-fn an_unknown_code_gets_a_near_one() {
+fn unknown_code_hints_at_a_similar_one() {
     assert_snapshot!(run_err(&["explain", "cache_mising"]), @r"
     error: there is no code `cache_mising`
     hint: did you mean `cache_missing`? `candor explain` lists every code
@@ -146,7 +146,7 @@ fn an_unknown_code_gets_a_near_one() {
 
 /// The table, the JSON and the committed registry are one.
 #[test]
-fn every_code_is_in_the_table() {
+fn explain_lists_every_code() {
     let table = run_ok(&["explain"]);
     let rows: Vec<Value> = serde_json::from_str(&run_ok(&["explain", "--json"])).unwrap();
     for row in &rows {
@@ -177,7 +177,7 @@ fn every_code_is_in_the_table() {
 
 /// A reader that goes away early is no failure: `candor explain | head`.
 #[test]
-fn an_answer_may_be_read_in_part() {
+fn closed_pipe_is_not_a_failure() {
     let script = format!("\"{CANDOR}\" explain --json | head -c 1; exit \"${{PIPESTATUS[0]:-0}}\"");
     let shown = Command::new("bash").args(["-c", &script]).output().unwrap();
     assert_eq!(shown.status.code(), Some(0));
@@ -218,11 +218,11 @@ fn serve(directory: &Directory, flags: &[&str]) -> Http {
     Http::spawn(CANDOR, &arguments)
 }
 
-/// What the command that `serve` prints shows of the sample repository.
+/// The content that the printed command of `serve` returns.
 const SHOWN: &str = "# hello\n\nSays hello, loudly.\n";
 
 #[test]
-fn what_serve_prints_works() {
+fn printed_command_of_serve_works() {
     let directory = Directory::new();
     let mut server = serve(&directory, &[]);
     let command = printed_command(&mut server);
@@ -260,7 +260,7 @@ fn what_serve_prints_works() {
 }
 
 #[test]
-fn what_serve_prints_works_with_a_token() {
+fn printed_command_of_serve_works_with_a_token() {
     let directory = Directory::new();
     let file = directory.write("token", "s3cret\n");
     let mut server = serve(&directory, &["--bearer-file", &file]);
@@ -283,7 +283,7 @@ fn what_serve_prints_works_with_a_token() {
 }
 
 #[test]
-fn a_port_in_use_is_said_with_a_hint() {
+fn port_in_use_is_reported_with_a_hint() {
     let directory = Directory::new();
     let data = &directory.text("");
     let server = http(&[]);
@@ -320,7 +320,7 @@ fn a_public_address_without_a_token_is_refused() {
 }
 
 #[test]
-fn a_token_must_be_there_and_not_be_empty() {
+fn missing_and_empty_tokens_are_refused() {
     let directory = Directory::new();
     let refused = |name: &str| {
         let file = directory.text(name);

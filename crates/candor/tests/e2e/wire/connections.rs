@@ -1,4 +1,4 @@
-//! Connections over HTTP: kept, shared, crowded, broken off, and closed in the middle of a call.
+//! HTTP connections: kept alive, pipelined, limited, broken, and closed during a call.
 
 use crate::requests::{call, request, stateless_call, stateless_headers};
 use crate::wire::answers::{error, result};
@@ -11,7 +11,7 @@ fn pong() -> (u16, String) {
     (200, result("1", "{}"))
 }
 
-/// How often calls of a tool have ended with a code, if at all.
+/// Returns how many calls of a tool have ended with a code.
 fn counted(server: &Http, tool: &str, code: &str) -> Option<u64> {
     let metrics = server.get("/metrics", &[]).text();
     let name = format!(r#"candor_calls_total{{tool="{tool}",code="{code}"}} "#);
@@ -69,7 +69,7 @@ fn requests_can_be_sent_ahead() {
 }
 
 #[test]
-fn a_body_is_asked_for_only_when_it_is_wanted() {
+fn expect_continue_is_answered_before_the_body() {
     let server = http(&[]);
     let length = PING.len().to_string();
     let mut connection = server.connect();
@@ -82,7 +82,7 @@ fn a_body_is_asked_for_only_when_it_is_wanted() {
     connection.send(PING);
     let response = connection.response();
     assert_eq!((response.status, response.text()), pong());
-    // What is refused before the body is refused without it.
+    // A request that is refused by its head is refused without its body.
     for (length, header, status) in [
         ("10485761", ("Accept", "*/*"), 413),
         ("100", ("Content-Type", "text/plain"), 415),
@@ -99,7 +99,7 @@ fn a_body_is_asked_for_only_when_it_is_wanted() {
 }
 
 #[test]
-fn older_and_stranger_clients_are_served() {
+fn http_1_0_and_unusual_clients_are_served() {
     let server = http(&[]);
     let old = format!(
         "POST /mcp HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{PING}",
@@ -115,9 +115,9 @@ fn older_and_stranger_clients_are_served() {
     assert_eq!((response.status, response.text()), pong());
 }
 
-/// What is no HTTP, and what stops in the middle, ends its own connection and nothing else.
+/// Invalid or incomplete HTTP ends only its own connection.
 #[test]
-fn broken_connections_hurt_nobody() {
+fn broken_connections_do_not_affect_others() {
     let server = http(&[]);
     for nonsense in [
         "nonsense\r\n\r\n",
@@ -158,7 +158,7 @@ fn broken_connections_hurt_nobody() {
 
 /// More connections than are served at once wait for their turn.
 #[test]
-fn a_crowd_is_served_in_the_end() {
+fn more_connections_than_the_limit_are_served_in_turn() {
     let _alone = MANY_CONNECTIONS.lock().unwrap();
     let server = http(&[]);
     let request = server.request("POST", PING.as_bytes(), &[]);

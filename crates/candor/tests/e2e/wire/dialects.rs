@@ -1,4 +1,4 @@
-//! Every code of every dialect through the wire, in both forms and both eras: the exact bytes, and
+//! Every code of every dialect, in both forms and both eras: the exact bytes, and
 //! the committed schemas.
 
 use crate::fixture::CANDOR;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// The form of failures where a dialect has two.
+/// The form of failures in dialects that have two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Protocol,
@@ -27,7 +27,7 @@ impl Form {
     }
 }
 
-/// What the program itself says about a code.
+/// Returns the row of a code as `candor explain` prints it.
 struct Row(Value);
 
 impl Row {
@@ -250,7 +250,7 @@ impl Schemas {
             return self.check(&format!("{dialect}.error"), error);
         }
         let mut result = answer["result"].clone();
-        // What the revision adds to every result is not the dialect's.
+        // The protocol revision adds this member to every result.
         result.as_object_mut().unwrap().shift_remove("resultType");
         self.check(&format!("{dialect}.result"), &result);
         let text = result["content"][0]["text"].as_str().unwrap();
@@ -351,9 +351,9 @@ fn the_era_decides_the_form() {
     assert_eq!(mask_times(&response.text()), wanted);
 }
 
-/// Where a row leaves an answer open, the failure says it; where a wait makes sense, it is told.
+/// A failure states the answers that its row leaves open, and its wait.
 #[test]
-fn open_answers_and_waits_are_told() {
+fn requested_answers_and_waits_are_returned() {
     let mut line = stdio(&["--failures", "jsonrpc"]);
     let mut fault = |arguments: &str, pointer: &str| {
         let answer = parse(&line.ask(call("1", "fail", arguments)));
@@ -394,7 +394,7 @@ fn open_answers_and_waits_are_told() {
 
 /// The words below a code are contract too: each one reaches its place in the answer.
 #[test]
-fn every_reason_is_told() {
+fn every_reason_is_returned() {
     let (mut line, schemas) = (stdio(&[]), Schemas::new());
     let mut told = 0;
     for row in Row::all() {

@@ -1,4 +1,4 @@
-//! How a server ends: at the end of its input, on a signal, with calls running, and in front of a
+//! The end of a server: at the end of its input, on a signal, with running calls, and in front of a
 //! client that does not read.
 
 use crate::fixture::CANDOR;
@@ -10,10 +10,10 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long running calls have at the end.
+/// The grace period of running calls.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long everything else may take after that.
+/// The time limit for the rest of the shutdown.
 const AND_A_LITTLE: Duration = Duration::from_secs(4);
 
 /// Much less than the patience: nothing was waited for.
@@ -26,7 +26,7 @@ fn ends_within(process: &mut Process, limit: Duration) {
 }
 
 #[test]
-fn the_end_of_the_input_is_the_end() {
+fn end_of_input_ends_the_server() {
     let mut server = stdio(&[]);
     assert_eq!(server.end(), (vec![], Exit::Code(0)));
     assert_eq!(server.process().whole_stderr(SOON), "");
@@ -114,7 +114,7 @@ fn nothing_but_messages_reaches_stdout_and_nothing_stderr() {
 
 /// A client that goes away without a word leaves no process behind.
 #[test]
-fn a_client_that_is_gone_leaves_nothing_behind() {
+fn client_that_disconnects_leaves_no_process() {
     let (mut process, mut stdin, mut stdout) =
         Process::start(Process::command(CANDOR, &["playground"]));
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
@@ -122,7 +122,7 @@ fn a_client_that_is_gone_leaves_nothing_behind() {
     let mut pong = [0; 37];
     stdout.read_exact(&mut pong).unwrap();
     drop(stdout);
-    // The input stays open; an answer that cannot be written tells.
+    // The input stays open; the server notices that an answer cannot be written.
     poll_until(|| {
         let _ = stdin.write_all(ping.as_bytes());
         process.exit_within(Duration::from_millis(20))
@@ -154,7 +154,7 @@ fn a_signal_lets_running_requests_finish() {
     assert!(std::net::TcpStream::connect(address).is_err());
 }
 
-/// Sends a request that the server has certainly begun to read: it asks for the body itself.
+/// Sends a request with `Expect: 100-continue`, so that the server has certainly begun to read it.
 fn begin(server: &Http, connection: &mut Connection<'_>, body: &str, headers: &[(&str, &str)]) {
     let length = body.len().to_string();
     let asking = [
@@ -169,7 +169,7 @@ fn begin(server: &Http, connection: &mut Connection<'_>, body: &str, headers: &[
 
 /// As many idle connections as are served at once do not keep the server from ending.
 #[test]
-fn a_full_house_ends_too() {
+fn server_with_all_connections_in_use_ends() {
     let _alone = MANY_CONNECTIONS.lock().unwrap();
     let mut server = http(&[]);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -192,7 +192,7 @@ fn a_full_house_ends_too() {
 
 /// Everything that takes the real time of a limit, at the same time.
 #[test]
-fn limits_of_ten_seconds_hold() {
+fn timeouts_of_ten_seconds_hold() {
     thread::scope(|scope| {
         scope.spawn(|| endless_call(None));
         scope.spawn(|| endless_call(Some("TERM")));

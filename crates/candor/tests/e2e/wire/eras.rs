@@ -1,4 +1,4 @@
-//! The two ways of speaking the protocol, side by side on one server.
+//! Both eras of the protocol on one server.
 
 use crate::requests::{META, STATELESS, call, parse, request, stateless_call, stateless_headers};
 use crate::wire::answers::{error, result};
@@ -27,7 +27,7 @@ fn server_info() -> String {
     format!(r#"{{"name":"candor-playground","version":"{version}"}}"#)
 }
 
-/// How a request is served.
+/// The era that serves a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Served {
     Handshake,
@@ -147,9 +147,9 @@ fn header_and_meta_decide_the_era() {
     }
 }
 
-/// A header that stands there twice is not an absent one.
+/// A duplicate header does not count as absent.
 #[test]
-fn a_revision_given_twice_is_no_revision() {
+fn duplicate_revision_header_is_refused() {
     let server = http(&[]);
     let twice = [
         ("MCP-Protocol-Version", "2025-06-18"),
@@ -161,7 +161,7 @@ fn a_revision_given_twice_is_no_revision() {
 }
 
 #[test]
-fn on_stdio_meta_decides_alone() {
+fn meta_alone_decides_the_era_on_stdio() {
     let mut server = stdio(&[]);
     let mut ask = |params: &str| server.ask(request("1", "tools/list", params));
     let with = |revision: &str| format!(r#"{{"_meta":{}}}"#, meta(revision));
@@ -358,7 +358,7 @@ fn headers_mirror_the_body_in_the_stateless_era() {
         assert_eq!(ask(&accented, &[new, call, ("Mcp-Name", shown)]), wanted);
     }
 
-    // What the headers cannot mirror is judged by the body.
+    // The body decides about values that headers cannot contain.
     let nameless = request("1", "tools/call", &params);
     let missing = error("1", -32602, "Invalid params: params.name is missing");
     assert_eq!(ask(&nameless, &[new, call]), (200, missing));
@@ -424,7 +424,7 @@ fn notifications_are_accepted_in_both_eras() {
 
 /// The client's capabilities reach a tool, with its name or without.
 #[test]
-fn capabilities_are_heard_on_both_transports() {
+fn capabilities_are_read_on_both_transports() {
     let mut line = stdio(&["--conformance"]);
     let post = http(&["--conformance"]);
     let tool = "test_missing_capability";

@@ -29,7 +29,7 @@ fn cancel(id: &str) -> String {
 
 const TWICE: &str = "Invalid Request: this id is in flight already";
 
-/// How often each id was answered.
+/// Counts the answers of each id.
 fn answered(lines: &[String]) -> BTreeMap<String, u32> {
     let mut ids = BTreeMap::new();
     for line in lines {
@@ -47,7 +47,7 @@ fn ends_soon(mut server: Stdio) -> Vec<String> {
 }
 
 #[test]
-fn a_slow_call_blocks_no_other() {
+fn slow_call_blocks_no_other() {
     let mut server = stdio(&[]);
     server.send_line(call("1", "hang", "{}"));
     for id in ["2", "3", "4"] {
@@ -196,7 +196,7 @@ fn only_the_id_as_it_is_cancels() {
         server.send_line(wrong);
     }
     assert_eq!(server.line(), Some(hung("1", 100)));
-    // What has been answered can no longer be cancelled.
+    // An answered call can no longer be cancelled.
     server.send_line(cancel("1"));
     assert_eq!(ends_soon(server), [""; 0]);
 }
@@ -214,7 +214,7 @@ fn many_calls_can_be_cancelled() {
     assert_eq!(ends_soon(server), [""; 0]);
 }
 
-/// A request with an id and the method of a notification asks for something that does not exist.
+/// A request with an id and the method of a notification is an unknown method.
 #[test]
 fn a_cancel_with_an_id_is_an_unknown_method() {
     let mut server = stdio(&[]);

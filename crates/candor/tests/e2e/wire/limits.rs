@@ -1,4 +1,4 @@
-//! Bounds of size: what is too large is refused, what is just not too large is served, and memory
+//! Size limits: input beyond a limit is refused, input at the limit is served, and memory
 //! stays bounded whatever is sent.
 
 use crate::requests::{call, stateless_call, stateless_headers};
@@ -82,7 +82,7 @@ fn many_values_take_bounded_memory() {
     assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
 }
 
-/// A client that asks for much and reads nothing cannot fill the server's memory.
+/// A client that sends many requests and reads nothing cannot fill the server's memory.
 #[test]
 fn a_client_that_does_not_read_takes_bounded_memory() {
     const ANSWERS: usize = 120;
@@ -170,7 +170,7 @@ fn a_body_without_an_announced_length_is_counted() {
 
 /// Only bytes that are really held count, and they count as long as their call runs.
 #[test]
-fn requests_share_a_bounded_room() {
+fn requests_share_a_bounded_buffer() {
     let server = http(&[]);
     let chunked = |body: &str| {
         let head = format!(

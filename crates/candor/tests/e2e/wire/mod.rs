@@ -1,4 +1,4 @@
-//! What crosses processes: the program as clients and people meet it, byte for byte.
+//! The protocol on stdio and HTTP, and the commands of `candor`, compared byte by byte.
 
 mod admission;
 mod answers;

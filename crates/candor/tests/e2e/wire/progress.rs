@@ -1,4 +1,4 @@
-//! Progress: lines on stdio, events over HTTP, and only for those who asked.
+//! Progress: lines on stdio and events over HTTP, only for clients that request it.
 
 use crate::requests::{call, request, stateless_headers};
 use crate::wire::answers::result;
@@ -41,7 +41,7 @@ fn reports_come_before_the_answer_on_stdio() {
         wanted.push(result("1", DONE));
         assert_eq!(lines, wanted);
     }
-    // What is no token asks for nothing.
+    // An invalid progress token requests no progress.
     for token in ["null", "true", "{}", "[]", "1.5"] {
         assert_eq!(server.ask(asking(token)), result("1", DONE), "{token}");
     }

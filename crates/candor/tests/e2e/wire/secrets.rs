@@ -1,4 +1,4 @@
-//! A secret reaches no answer, no log, no metric: not when it is right, wrong, misplaced or in a panic.
+//! A token appears in no answer, log or metric, whether it is right, wrong, misplaced or in a panic.
 
 use crate::requests::call;
 use crate::wire::fixture::http;
@@ -8,7 +8,7 @@ use std::time::Duration;
 const CANARY: &str = "canary-5f3a9c";
 
 #[test]
-fn a_token_is_never_repeated() {
+fn token_appears_in_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     fs::write(&file, CANARY).unwrap();

@@ -1,5 +1,5 @@
-//! Arguments that are wrong in every way, for every tool, as the published schemas say; and which of
-//! several wrongs is told.
+//! Wrong arguments of every kind for every tool, by the published schemas, and which of
+//! several violations is reported.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use crate::workspace::listing::listed;
@@ -33,7 +33,7 @@ fn mistyped(schema: &Value) -> Value {
     }
 }
 
-/// A value of the right type in the wrong form, where the schema asks for one.
+/// A value of the right type in the wrong form, if the schema demands a form.
 fn malformed(schema: &Value) -> Option<Value> {
     schema.get("pattern").map(|_| json!("-"))
 }
@@ -51,7 +51,7 @@ struct Listed {
     name: String,
     base: Value,
     properties: Map<String, Value>,
-    /// Whether something has to be there.
+    /// True if a member is required.
     requires: bool,
 }
 
@@ -90,7 +90,7 @@ fn all(fixture: &WorkspaceFixture, role: &str) -> Vec<Listed> {
 }
 
 #[test]
-fn the_first_violation_in_order_is_told() {
+fn first_violation_decides_the_code() {
     for role in [EXECUTOR, PLANNER] {
         let fixture = WorkspaceFixture::with_plan();
         let mut client = fixture.serve(role, &["--lock-after", "100000"]);
@@ -152,9 +152,9 @@ fn the_first_violation_in_order_is_told() {
     }
 }
 
-/// What no schema says has its place in the order too.
+/// Argument rules have their position in the order too.
 #[test]
-fn rules_beyond_the_schema_are_in_the_same_order() {
+fn argument_rules_follow_the_same_order() {
     let fixture = WorkspaceFixture::with_plan();
     let mut client = fixture.executor(&["--lock-after", "100000"]);
     let bad = "=not base64=";

@@ -1,4 +1,4 @@
-//! Secrets in what an agent sends: they are in no record and on no stderr, whatever is asked for.
+//! Secrets in calls of an agent appear in no record and not on stderr.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn calls(token: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn a_secret_is_in_no_record() {
+fn secrets_appear_in_no_record() {
     let token = token();
     for role in [EXECUTOR, PLANNER] {
         let fixture = WorkspaceFixture::new();
@@ -135,9 +135,9 @@ fn a_secret_is_in_no_record() {
     }
 }
 
-/// What a client calls itself and its requests is its own choice too.
+/// Client names and request ids may contain secrets too.
 #[test]
-fn names_of_clients_and_requests_are_looked_at_too() {
+fn secrets_in_client_names_and_ids_are_hidden_too() {
     let token = token();
     let fixture = WorkspaceFixture::new();
     let mut client = fixture.executor(&[]);

@@ -6,7 +6,7 @@ use crate::workspace::requests::KEYS;
 use serde_json::{Value, json};
 
 #[test]
-fn only_the_exact_word_adds_a_stack() {
+fn stack_needs_debug_stack_true() {
     let fixture = WorkspaceFixture::new();
     for (value, adds) in [
         ("true", true),
@@ -36,9 +36,9 @@ fn only_the_exact_word_adds_a_stack() {
     }
 }
 
-/// What is no call of a tool stays an error of JSON-RPC, and is on record all the same.
+/// A request that is not a call fails with a JSON-RPC error, and is recorded.
 #[test]
-fn what_is_no_call_is_on_record() {
+fn requests_that_are_not_calls_are_recorded() {
     let fixture = WorkspaceFixture::new();
     for in_session in [false, true] {
         let mut client = fixture.serve(EXECUTOR, &[]);
@@ -77,7 +77,7 @@ fn what_is_no_call_is_on_record() {
 
 /// The members that every line has, sorted as canonical JSON has them.
 #[test]
-fn a_line_has_all_its_members() {
+fn log_line_has_all_its_members() {
     let fixture = WorkspaceFixture::with_plan();
     let mut client = fixture.executor(&[]);
     let before = fixture.hash("src/a.txt");
@@ -130,7 +130,7 @@ fn a_line_has_all_its_members() {
     assert_eq!(lines[0]["prev_hash"], "0".repeat(64));
 }
 
-/// A cause is cut where it is long, and says so; the record has the same.
+/// A long cause is shortened and marked; the record contains the same text.
 #[test]
 fn a_long_cause_is_cut() {
     let fixture = WorkspaceFixture::new();

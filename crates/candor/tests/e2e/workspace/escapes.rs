@@ -1,4 +1,4 @@
-//! Ways out of the workspace that an agent may type, or find prepared.
+//! Paths and links that lead out of the workspace.
 
 use crate::workspace::fixture::{WorkspaceFixture, sha256};
 use crate::workspace::requests::AgentClient;
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-/// What nobody may ever read.
+/// A text that no tool may return.
 const SECRET: &str = "what is outside";
 
 /// A workspace with a directory beside it, and one whose name only begins like its own.
@@ -54,7 +54,7 @@ fn tools(path: &str) -> [(&'static str, Value); 7] {
     ]
 }
 
-/// Each of the tools answers one of these codes, and tells nothing.
+/// Each of the tools fails with one of these codes and reveals nothing.
 fn refused(client: &mut AgentClient, path: &str, codes: &[&str]) {
     for (tool, arguments) in tools(path) {
         let failed = client.call_err(tool, arguments);
@@ -64,7 +64,7 @@ fn refused(client: &mut AgentClient, path: &str, codes: &[&str]) {
 }
 
 #[test]
-fn paths_that_say_so() {
+fn paths_outside_the_workspace_are_refused() {
     let fixture = fixture();
     let mut client = fixture.executor(&["--lock-after", "1000"]);
     let root = fixture.root_text();
@@ -99,7 +99,7 @@ fn paths_that_say_so() {
 }
 
 #[test]
-fn links_that_lead_out() {
+fn links_that_lead_outside_are_refused() {
     let fixture = fixture();
     for (name, target) in [
         ("file", "../../outside/file".into()),
@@ -152,7 +152,7 @@ fn links_that_lead_out() {
 
 /// A link within the workspace is followed, and judged by where it leads.
 #[test]
-fn links_that_stay_inside() {
+fn links_inside_the_workspace_are_followed() {
     let fixture = fixture();
     fixture.write(".git/HEAD", "ref");
     fixture.write("docs/plans/x", "");
@@ -211,7 +211,7 @@ fn hard_links_are_never_written_through() {
     is_untouched(&fixture);
 }
 
-/// Nobody waits for a pipe.
+/// A pipe never blocks.
 #[test]
 fn pipes_and_devices_are_not_opened() {
     let fixture = fixture();
@@ -242,7 +242,7 @@ fn pipes_and_devices_are_not_opened() {
 }
 
 #[test]
-fn names_are_bytes() {
+fn names_that_are_not_utf8_work() {
     let fixture = fixture();
     let mut client = fixture.executor(&[]);
     let longest = "n".repeat(255);

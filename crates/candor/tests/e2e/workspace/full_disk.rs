@@ -7,7 +7,7 @@ use candor_testkit::on_small_disk;
 use serde_json::{Value, json};
 use std::fs;
 
-/// How many bytes the workspace may have.
+/// The size of the file system in bytes.
 const SIZE: usize = 6 * 1024 * 1024;
 
 /// The code of a call; the files are where this process does not see them by their names.
@@ -27,7 +27,7 @@ fn code(client: &mut AgentClient, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_lost() {
+fn full_disk_is_reported_and_loses_nothing() {
     let fixture = WorkspaceFixture::with_plan();
     let command = fixture.command(EXECUTOR, &[]);
     let Some(command) = on_small_disk(&command, &fixture.root(), SIZE) else {
@@ -49,7 +49,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
         !names.contains("new") && !names.contains(".candor"),
         "{names}"
     );
-    // Somebody else takes all the room that there is.
+    // Another program fills the file system.
     let pid = client.server.process().pid();
     let filler = format!("/proc/{pid}/root{}/filler", fixture.root_text());
     let full = fs::write(&filler, vec![0; SIZE]);
@@ -58,7 +58,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
         code(&mut client, "write_file", write("src/new", 5)),
         "FILE_WRITE_FAILED"
     );
-    // What was kept ahead for the log is used up in the end, and not before.
+    // The space reserved for the log is used up last.
     let mut lines = 0;
     let refused = loop {
         for id in 0..64 {

@@ -1,4 +1,4 @@
-//! The gates of a write in their order: a call that fails at two neighbours is told the earlier one, and
+//! The gates of a write in their order: a call that fails at two gates gets the code of the earlier one, and
 //! nothing is changed.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan, sha256};
@@ -46,7 +46,7 @@ fn first(fixture: &WorkspaceFixture, flags: &[&str], arguments: Value) -> String
 }
 
 #[test]
-fn the_earlier_gate_answers() {
+fn earlier_gate_decides_the_code() {
     let wrong = "0".repeat(64);
     let large = "x".repeat(600 * 1024);
     let fixture = WorkspaceFixture::new();

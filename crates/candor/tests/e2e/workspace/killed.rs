@@ -1,4 +1,4 @@
-//! A server that is killed at any moment: what was answered is on record, and every file is old or new.
+//! A server that is killed at any moment: acknowledged writes are recorded, and every file is old or new.
 
 use crate::requests::call;
 use crate::workspace::fixture::{WorkspaceFixture, sha256};
@@ -37,7 +37,7 @@ fn spend(time: Duration) {
     }
 }
 
-/// What a round sends; every content is another one.
+/// The calls of a round; every content is different.
 fn load(round: u64, id: u64) -> (&'static str, Value) {
     let name = |number: u64| format!("src/f{}", number % FILES);
     let content = format!("{round} {id} ").repeat(50);
@@ -57,7 +57,7 @@ fn load(round: u64, id: u64) -> (&'static str, Value) {
     }
 }
 
-/// What the log says that each file holds.
+/// The content of each file by the log.
 fn recorded(lines: &[Value]) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for line in lines {
@@ -75,7 +75,7 @@ fn recorded(lines: &[Value]) -> BTreeMap<String, String> {
     files
 }
 
-/// Nothing torn lies about, and each file holds what the log says.
+/// Checks that there are no leftovers, and that each file has the content of the log.
 fn check(fixture: &WorkspaceFixture) {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(fixture.path("src")).unwrap() {
@@ -93,7 +93,7 @@ fn kill(client: &mut AgentClient) {
 }
 
 #[test]
-fn what_was_answered_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let mut dice = Dice(20_260_801);
     let undone: usize = (0..PLACES).map(|_| kills(&mut dice)).sum();
     assert!(undone > 0, "no kill fell into a write");
@@ -105,7 +105,7 @@ fn kills(dice: &mut Dice) -> usize {
     let mut receipts = Vec::new();
     for round in 0..KILLS {
         let mut client = fixture.executor(&[]);
-        // What the one before left was settled when the session began.
+        // The new session has recovered the writes of the one before.
         if round % 5 == 4 {
             check(&fixture);
         }
@@ -119,7 +119,7 @@ fn kills(dice: &mut Dice) -> usize {
         }
         spend(Duration::from_micros(dice.below(8000)));
         kill(&mut client);
-        // What had left the server before was answered too.
+        // Answers that were sent before the kill count too.
         answers.extend(client.server.rest());
         assert_eq!(client.server.exit(), Exit::Signal(9));
         for answer in answers {

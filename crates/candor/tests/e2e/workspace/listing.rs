@@ -1,4 +1,4 @@
-//! What each role is shown.
+//! The tools that each role lists.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) fn listed(fixture: &WorkspaceFixture, role: &str) -> (String, Vec<Val
 }
 
 #[test]
-fn each_role_is_shown_its_own_tools_sorted_and_short() {
+fn each_role_lists_its_own_tools() {
     let fixture = WorkspaceFixture::new();
     let own: [(&str, &[&str]); 2] = [
         (PLANNER, &["lint_plan", "save_plan"]),
@@ -58,7 +58,7 @@ fn each_role_is_shown_its_own_tools_sorted_and_short() {
 }
 
 #[test]
-fn a_tool_of_the_other_role_is_refused_not_unknown() {
+fn tool_of_the_other_role_is_refused() {
     let fixture = WorkspaceFixture::new();
     let mut planner = fixture.planner(&["--lock-after", "1000"]);
     let mut executor = fixture.executor(&["--lock-after", "1000"]);

@@ -1,4 +1,4 @@
-//! What locks a session, what does not, what works while it is locked, and who unlocks it.
+//! Failures that lock a session, tools that work while it is locked, and ways to unlock it.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use crate::workspace::requests::{AgentClient, CallFailure};
@@ -47,7 +47,7 @@ fn fixture() -> WorkspaceFixture {
 }
 
 #[test]
-fn a_protected_write_locks_at_once() {
+fn write_to_a_protected_path_locks_at_once() {
     for (tool, arguments) in [
         ("write_file", write(".git/hooks")),
         (
@@ -70,7 +70,7 @@ fn a_protected_write_locks_at_once() {
 }
 
 #[test]
-fn the_third_strike_locks() {
+fn third_violation_locks() {
     let strikes = [
         (
             "read_file",
@@ -118,7 +118,7 @@ fn the_third_strike_locks() {
 }
 
 #[test]
-fn nothing_else_is_a_strike() {
+fn other_failures_do_not_lock() {
     let fixture = fixture();
     let draft = fixture.save_plan(plan(json!({ "id": "OTHER", "allow": ["lib/**"] })));
     symlink("/etc/passwd", fixture.path("src/link")).unwrap();
@@ -172,7 +172,7 @@ fn nothing_else_is_a_strike() {
 }
 
 #[test]
-fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
+fn locked_session_can_read_and_a_report_unlocks_it() {
     let fixture = fixture();
     let mut client = fixture.executor(&[]);
     let first = client.call_err("write_file", write(".git/HEAD"));
@@ -193,7 +193,7 @@ fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
     ] {
         client.call_ok(tool, arguments);
     }
-    // What fails meanwhile is told as what it is, and does not become the cause.
+    // Other failures keep their code and do not become the cause of the lock.
     for _ in 0..4 {
         let failed = client.call_err("read_file", json!({ "path": "../x" }));
         assert_eq!(failed.code(), "PATH_TRAVERSAL_BLOCKED");
@@ -218,7 +218,7 @@ fn reading_works_while_it_is_locked_and_a_report_unlocks_it() {
 }
 
 #[test]
-fn only_a_person_unlocks_where_a_person_said_so() {
+fn unlock_by_person_refuses_reports() {
     let fixture = fixture();
     let mut client = fixture.executor(&["--unlock", "person"]);
     let first = client.call_err("write_file", write(".git/HEAD"));

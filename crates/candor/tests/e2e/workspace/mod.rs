@@ -1,4 +1,4 @@
-//! The workspace server as an agent meets it: the program on stdin and stdout, its log, and what other
+//! The workspace server: its tools on stdin and stdout, its log, and the files that other
 //! processes find afterwards.
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! The eight tests that the specification asks for in its section 8, through the wire.
+//! The eight tests that section 8 of the specification demands.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use candor_workspace::REGISTRY;

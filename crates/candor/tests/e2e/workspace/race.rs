@@ -1,4 +1,4 @@
-//! Somebody swaps files and directories for links that lead out, as fast as they can.
+//! Another process replaces files and directories by links that lead outside, as fast as it can.
 
 use crate::workspace::fixture::WorkspaceFixture;
 use crate::workspace::requests::AgentClient;
@@ -14,7 +14,7 @@ const TIME: Duration = Duration::from_secs(10);
 
 const SECRET: &str = "what is outside";
 
-/// What a tool came to, told from the answer alone: reading the log each time would slow the race.
+/// The outcome of a call from its answer alone: reading the log would slow the race.
 fn outcome(answer: &Value) -> String {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(!answer.to_string().contains(SECRET), "{answer}");
@@ -55,7 +55,7 @@ fn run(mut client: AgentClient, calls: &[(&str, Value)], until: Instant) -> (u32
 }
 
 #[test]
-fn a_link_that_is_swapped_in_never_leads_out() {
+fn swapped_links_never_lead_outside() {
     let fixture = WorkspaceFixture::with_plan();
     fs::create_dir(fixture.path_beside("outside")).unwrap();
     fs::write(fixture.path_beside("outside/file"), SECRET).unwrap();
@@ -96,7 +96,7 @@ fn a_link_that_is_swapped_in_never_leads_out() {
     thread::scope(|scope| {
         let swapping = scope.spawn(|| {
             let mut swaps = 0_u64;
-            // Not for ever, where the others have failed.
+            // Ends even if the others have failed.
             while !over.load(Ordering::Relaxed) && Instant::now() < until + TIME {
                 for name in ["dir", "file"] {
                     let (one, other) = (fixture.path("src").join(name), format!("{name}.link"));

@@ -1,4 +1,4 @@
-//! What the next session makes of a write that a dead process left, and what the log says about it.
+//! The next session completes or undoes the write of a killed process, and records it.
 
 use crate::workspace::fixture::{WorkspaceFixture, sha256};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn reopened(journal: &PathBuf, change: impl FnOnce(&mut Value)) {
     fs::write(journal, format!("{HEAD}o {hash} {}\n{body}", body.len())).unwrap();
 }
 
-/// What the log says about the recovery that the next session makes.
+/// Starts a session. Returns the message and line of its recovery.
 fn said(fixture: &WorkspaceFixture) -> (String, Value) {
     let mut client = fixture.executor(&[]);
     client.call_ok("verify_audit_log", json!({}));
@@ -49,7 +49,7 @@ fn said(fixture: &WorkspaceFixture) -> (String, Value) {
 }
 
 #[test]
-fn a_write_that_is_on_record_is_finished() {
+fn recorded_write_is_completed() {
     let (fixture, journal) = wrote();
     reopened(&journal, |_| {});
     let (said, line) = said(&fixture);
@@ -69,7 +69,7 @@ fn a_write_that_is_on_record_is_finished() {
 }
 
 #[test]
-fn a_write_that_is_not_on_record_is_undone() {
+fn unrecorded_write_is_undone() {
     let (fixture, journal) = wrote();
     // As a process leaves it that dies between the exchange of the files and the line.
     let aside = std::cell::RefCell::new(String::new());
@@ -85,9 +85,9 @@ fn a_write_that_is_not_on_record_is_undone() {
     assert!(!fixture.path(&aside.borrow()).exists());
 }
 
-/// What somebody has changed since is theirs.
+/// A file that was changed since is not touched.
 #[test]
-fn a_file_that_was_changed_since_is_left_alone() {
+fn file_changed_since_is_not_recovered() {
     let (fixture, journal) = wrote();
     let aside = std::cell::RefCell::new(String::new());
     reopened(&journal, |entry| {
@@ -102,7 +102,7 @@ fn a_file_that_was_changed_since_is_left_alone() {
 }
 
 #[test]
-fn a_torn_line_is_put_aside_with_a_record() {
+fn torn_line_is_moved_aside_and_recorded() {
     let (fixture, _) = wrote();
     let log = fixture.read("audit-log.jsonl");
     fixture.write("audit-log.jsonl", format!("{log}{{\"torn\":"));

@@ -1,4 +1,4 @@
-//! Several processes in one workspace: one log without a gap, one winner.
+//! Several processes in one workspace: one log without a gap, one successful writer.
 
 use crate::requests::call;
 use crate::workspace::fixture::WorkspaceFixture;
@@ -35,7 +35,7 @@ fn pipelined(client: &mut AgentClient, name: &str) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn four_processes_share_a_log() {
+fn four_processes_write_one_log_without_a_gap() {
     let fixture = WorkspaceFixture::with_plan();
     let mut clients: Vec<_> = (0..2)
         .flat_map(|_| {
@@ -74,7 +74,7 @@ fn four_processes_share_a_log() {
 
 /// Two writers with the same valid hash: exactly one wins. Here there are 32.
 #[test]
-fn one_writer_wins() {
+fn only_one_of_several_writers_succeeds() {
     const CLIENTS: usize = 32;
     let fixture = WorkspaceFixture::with_plan();
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| fixture.executor(&[])).collect();

@@ -1,4 +1,4 @@
-//! Waiting for a person, and calls that nobody waits for any more.
+//! Calls that wait for an approval, cancelled calls, and calls of an ending server.
 
 use crate::fixture::LIMIT;
 use crate::requests::call;
@@ -30,7 +30,7 @@ fn an_approval_ends_the_wait() {
 
 /// A call that was cancelled is not answered, but it is on record like any other.
 #[test]
-fn a_cancelled_call_is_on_record() {
+fn cancelled_call_is_recorded() {
     let fixture = WorkspaceFixture::new();
     let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
     let mut client = fixture.executor(&[]);
@@ -49,9 +49,9 @@ fn a_cancelled_call_is_on_record() {
     fixture.verify();
 }
 
-/// A server that is told to end answers what it can no longer do, and its log is whole.
+/// A server that must end answers its waiting calls, and its log is valid.
 #[test]
-fn a_server_that_ends_says_so() {
+fn calls_of_an_ending_server_fail() {
     let fixture = WorkspaceFixture::new();
     let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
     let mut client = fixture.executor(&[]);

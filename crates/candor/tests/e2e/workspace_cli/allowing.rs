@@ -1,11 +1,11 @@
-//! `allow`: a plan in one step, and the mistakes that people make with it.
+//! `candor workspace allow`: a plan in one step, and its mistakes.
 
 use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
 
 #[test]
-fn a_plan_is_written_shown_and_signed_in_one_step() {
+fn allow_writes_shows_and_signs_a_plan() {
     let fixture = OwnerFixture::new();
     fixture.write("ws/src/b/c.rs", "");
     fixture.write("ws/src/b/d.txt", "");
@@ -63,7 +63,7 @@ fn a_plan_is_written_shown_and_signed_in_one_step() {
 }
 
 #[test]
-fn a_second_plan_is_worth_a_note() {
+fn second_approved_plan_causes_a_note() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
     let again = fixture.run(&["allow", "src/**", "--passphrase-file", "../pass"]);
@@ -74,7 +74,7 @@ fn a_second_plan_is_worth_a_note() {
 }
 
 #[test]
-fn what_is_not_meant_is_not_signed() {
+fn misleading_globs_and_commands_are_refused() {
     let fixture = OwnerFixture::new();
     fixture.write("ws/src/b.rs", "");
     let with = |more: &[&'static str]| {
@@ -132,7 +132,7 @@ fn what_is_not_meant_is_not_signed() {
 }
 
 #[test]
-fn nobody_signs_without_key_passphrase_or_consent() {
+fn signing_needs_key_passphrase_and_consent() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--yes"]), @r"
     error: there is no key BASE/config/approver.key

@@ -1,4 +1,4 @@
-//! `review`, `approve` and `revoke`: an agent's plan, and what a person makes of it.
+//! `candor workspace review`, `approve` and `revoke`.
 
 use crate::workspace_cli::agent::Agent;
 use crate::workspace_cli::fixture::OwnerFixture;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
-/// A plan of an agent that would like to be taken for something else.
+/// A plan of an agent that tries to look like another one.
 fn plan(title: &str) -> Value {
     json!({ "plan": {
         "title": title,
@@ -27,7 +27,7 @@ fn edit() -> Value {
 }
 
 #[tokio::test]
-async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
+async fn revoked_plan_stays_revoked_after_a_restore() {
     let fixture = OwnerFixture::new();
     let planner = Agent::planner(&fixture).await;
     let saved = planner.call_ok("save_plan", plan("Tidy\u{202e}")).await;
@@ -123,7 +123,7 @@ async fn a_plan_is_approved_revoked_and_no_old_file_brings_it_back() {
 }
 
 #[tokio::test]
-async fn everything_that_waits_is_approved_with_one_passphrase() {
+async fn review_asks_for_one_passphrase() {
     let fixture = OwnerFixture::new();
     let planner = Agent::planner(&fixture).await;
     planner.call_ok("save_plan", plan("One")).await;
@@ -176,7 +176,7 @@ async fn rsa_and_ecdsa_keys_sign_with_ssh_keygen() {
 }
 
 #[tokio::test]
-async fn an_ssh_key_of_ones_own_signs_too() {
+async fn own_ssh_key_can_sign() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
     let made = Command::new("ssh-keygen")
@@ -229,7 +229,7 @@ async fn an_ssh_key_of_ones_own_signs_too() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_revoked_approves_nothing() {
+async fn revoked_key_approves_nothing() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
     let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
@@ -257,7 +257,7 @@ async fn a_key_that_was_revoked_approves_nothing() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_explained() {
     let fixture = OwnerFixture::new();
     let approve = |plan| fixture.run_err(&["approve", plan, "--passphrase-file", "../pass"]);
     assert_snapshot!(approve("abc"), @r#"

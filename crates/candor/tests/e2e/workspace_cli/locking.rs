@@ -1,4 +1,4 @@
-//! `unlock` and `status`: what went wrong, and that a person has seen it.
+//! `candor workspace unlock` and `status`.
 
 use crate::workspace_cli::agent::Agent;
 use crate::workspace_cli::fixture::OwnerFixture;
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 
 #[tokio::test]
-async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
+async fn unlock_shows_the_reason_and_unlocks() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
     assert_eq!(fixture.run_ok(&["unlock"]), "nothing is locked\n");
@@ -74,7 +74,7 @@ async fn a_person_sees_why_it_is_locked_and_unlocks_it() {
 }
 
 #[test]
-fn an_empty_workspace_says_what_to_do() {
+fn empty_workspace_has_hints() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
@@ -91,7 +91,7 @@ fn an_empty_workspace_says_what_to_do() {
 }
 
 #[test]
-fn a_log_that_was_changed_is_told_with_its_line() {
+fn changed_log_is_reported_with_its_line() {
     let fixture = OwnerFixture::new();
     for glob in ["a/**", "b/**", "c/**"] {
         fixture.run_signed(&["allow", glob]);
@@ -111,7 +111,7 @@ fn a_log_that_was_changed_is_told_with_its_line() {
     fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
     let said = fixture.run_ok(&["status"]);
     assert!(said.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
-    // What a person does now is done all the same, and they are told that no line says so.
+    // The owner's action is done, with a note that it is not recorded.
     let revoked = fixture.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
     assert_eq!(revoked.exit, Exit::Code(0));
     assert!(
@@ -124,7 +124,7 @@ fn a_log_that_was_changed_is_told_with_its_line() {
 }
 
 #[test]
-fn a_damaged_state_is_shown_and_ends_nothing() {
+fn damaged_state_is_shown() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
     let states = fs::read_dir(fixture.path("state")).unwrap();

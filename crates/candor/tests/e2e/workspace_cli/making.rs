@@ -1,4 +1,4 @@
-//! `init`: the key, who may approve, and what a client has to run.
+//! `candor workspace init`: the key, the approvers, and the configuration of a client.
 
 use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn a_key_is_made_once_and_trusted() {
+fn init_creates_a_key_once_and_trusts_it() {
     let fixture = OwnerFixture::empty();
     let init = ["init", "--name", "anna", "--passphrase-file", "../pass"];
     let ended = fixture.run(&init);
@@ -64,7 +64,7 @@ fn a_key_is_made_once_and_trusted() {
     assert_eq!(fixture.read("config/approver.key"), key);
     assert_eq!(fixture.read("config/approvers"), approvers);
 
-    // Whoever lost the list of approvers gets it again, without a passphrase.
+    // A missing list of approvers is written again, without a passphrase.
     fs::remove_file(fixture.path("config/approvers")).unwrap();
     fixture.run_ok(&["init", "--name", "anna"]);
     let parts = |text: &str| {
@@ -88,7 +88,7 @@ fn a_key_is_made_once_and_trusted() {
 }
 
 #[test]
-fn a_key_without_a_passphrase_has_to_be_asked_for() {
+fn key_without_a_passphrase_needs_an_option() {
     let fixture = OwnerFixture::empty();
     fixture.write("none", "\n");
     assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "../none"]), @r"
@@ -110,7 +110,7 @@ fn a_key_without_a_passphrase_has_to_be_asked_for() {
 }
 
 #[test]
-fn secrets_stay_out_of_the_workspace() {
+fn secrets_in_the_workspace_are_refused() {
     let fixture = OwnerFixture::empty();
     fixture.write("ws/pass", "x");
     assert_snapshot!(fixture.run_err(&["init", "--passphrase-file", "pass"]), @r"
@@ -129,7 +129,7 @@ fn secrets_stay_out_of_the_workspace() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_explained() {
     let fixture = OwnerFixture::empty();
     let with = |more: &[&'static str]| {
         let init = ["init", "--passphrase-file", "../pass"];

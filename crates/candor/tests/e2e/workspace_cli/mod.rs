@@ -1,4 +1,4 @@
-//! The workspace as its people meet it: the commands of the person who decides, and what an agent can
+//! The owner's commands of a workspace, and what an agent can
 //! do afterwards through a real client.
 
 mod agent;

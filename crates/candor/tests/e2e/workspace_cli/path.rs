@@ -1,11 +1,11 @@
-//! The ten-minute path: from a fresh repository to the first approved edit and its record.
+//! The way from a new repository to the first approved edit and its record.
 
 use crate::workspace_cli::agent::Agent;
 use crate::workspace_cli::fixture::OwnerFixture;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// What `init` prints for the client.
+/// Returns the configuration of the client that `init` prints.
 fn configuration(said: &str) -> Value {
     let start = said.find('{').unwrap();
     serde_json::from_str(&said[start..]).unwrap()

@@ -1,4 +1,4 @@
-//! The same at a terminal: what is asked, what is not shown, and that no means no.
+//! The owner's commands at a terminal: questions, hidden input, and refusals.
 
 use crate::fixture::{CANDOR, LIMIT};
 use crate::workspace_cli::agent::Agent;
@@ -43,7 +43,7 @@ fn at_terminal(fixture: &OwnerFixture, command: &str, answers: &[(&str, &str)]) 
 }
 
 #[test]
-fn a_passphrase_is_asked_twice_and_never_shown() {
+fn new_passphrase_is_asked_twice_and_not_shown() {
     let fixture = OwnerFixture::empty();
     let (said, well) = typed(
         &fixture,
@@ -86,7 +86,7 @@ fn a_passphrase_is_asked_twice_and_never_shown() {
 }
 
 #[tokio::test]
-async fn each_plan_and_each_lock_is_asked_about() {
+async fn every_plan_and_lock_is_confirmed() {
     let fixture = OwnerFixture::empty();
     fixture.run(&["init", "--name", "anna", "--no-passphrase"]);
     let planner = Agent::planner(&fixture).await;
@@ -130,7 +130,7 @@ async fn each_plan_and_each_lock_is_asked_about() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colours_need_a_terminal() {
     let fixture = OwnerFixture::new();
     let coloured = typed(&fixture, "status", &[]).0;
     assert!(coloured.contains("workspace BASE/ws"), "{coloured}");

@@ -1,11 +1,11 @@
-//! Changes that the tests of the project decide about: kept where they pass, undone where they fail.
+//! Changes that are kept if the project's tests pass, and undone if they fail.
 
 use crate::workspace_cli::agent::Agent;
 use crate::workspace_cli::fixture::OwnerFixture;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_rename_in_two_files_is_kept_where_the_tests_pass_and_undone_where_they_fail() {
+async fn change_is_kept_if_tests_pass_and_undone_if_they_fail() {
     let fixture = OwnerFixture::new();
     fixture.write(
         "ws/Cargo.toml",

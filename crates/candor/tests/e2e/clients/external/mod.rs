@@ -27,7 +27,7 @@ const PYTHON: Client = Client {
         Era::new(None, STATELESS),
         Era::new(Some("handshake"), HANDSHAKE),
         Era {
-            // Told the revision it asks nothing, and so never hears the server's name.
+            // With a fixed revision it sends no `server/discover`, and so does not get the server's name.
             introduced: false,
             ..Era::new(Some(STATELESS), STATELESS)
         },
@@ -44,7 +44,7 @@ const TYPESCRIPT_SDK: Client = Client {
     script: "ts_sdk.mjs",
     eras: &[Era::new(None, HANDSHAKE)],
     quirks: |_, outcome| {
-        // The number is put before the message, and stands in `code` too.
+        // It puts the code before the message.
         if outcome["outcome"] == "error" {
             let (code, message) = (&outcome["code"], text(&outcome["message"]));
             outcome["message"] = json!(format!("MCP error {code}: {message}"));
@@ -202,21 +202,21 @@ impl Client {
 }
 
 #[test]
-fn python_mcp() {
+fn python_client_sees_every_answer() {
     PYTHON.sees_everything();
 }
 
 #[test]
-fn typescript_sdk() {
+fn typescript_sdk_sees_every_answer() {
     TYPESCRIPT_SDK.sees_everything();
 }
 
 #[test]
-fn typescript_client() {
+fn typescript_client_sees_every_answer() {
     TYPESCRIPT_CLIENT.sees_everything();
 }
 
 #[test]
-fn inspector() {
+fn inspector_sees_every_answer() {
     INSPECTOR.sees_everything();
 }

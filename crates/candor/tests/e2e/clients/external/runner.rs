@@ -1,4 +1,4 @@
-//! Gives a runner one order and reads its report.
+//! Starts a runner with one job and reads its report.
 
 use crate::clients::cases::Case;
 use crate::clients::report::Era;
@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a runner is written in.
+/// The language of a runner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Language {
     JavaScript,

@@ -39,7 +39,7 @@ async fn plays(target: &Target, era: Era, cases: &[Case], form: Form) {
 }
 
 #[tokio::test]
-async fn sees_every_failure_over_stdio() {
+async fn every_failure_is_seen_over_stdio() {
     for era in ERAS {
         let target = Target::playground(&[]);
         plays(&target, *era, &cases::playground(), era.own_form()).await;
@@ -47,7 +47,7 @@ async fn sees_every_failure_over_stdio() {
 }
 
 #[tokio::test]
-async fn sees_every_failure_over_http() {
+async fn every_failure_is_seen_over_http() {
     let listening = HttpServer::playground(&[]);
     for era in ERAS {
         let target = listening.target();
@@ -56,7 +56,7 @@ async fn sees_every_failure_over_http() {
 }
 
 #[tokio::test]
-async fn sees_the_form_that_is_not_its_eras_own() {
+async fn failures_are_seen_in_the_other_form_too() {
     for (form, name) in [(Form::Result, "result"), (Form::Error, "jsonrpc")] {
         let flags = ["--failures", name];
         let listening = HttpServer::playground(&flags);

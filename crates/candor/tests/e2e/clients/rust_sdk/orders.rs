@@ -5,7 +5,7 @@ use super::{ERAS, Expected, cases, quirks};
 use crate::clients::target::OrderStore;
 
 #[tokio::test]
-async fn succeed_and_fail_as_published() {
+async fn answers_fit_the_published_schemas() {
     let store = OrderStore::new();
     let listening = store.listening();
     for era in ERAS {

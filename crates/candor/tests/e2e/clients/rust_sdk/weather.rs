@@ -9,7 +9,7 @@ use serde_json::json;
 const MAX_LINES: usize = 25;
 
 #[test]
-fn is_small() {
+fn example_has_at_most_25_lines() {
     let path = workspace().join("examples/weather/src/main.rs");
     let source = std::fs::read_to_string(path).expect("the example is there");
     assert!(source.lines().count() <= MAX_LINES);
@@ -17,7 +17,7 @@ fn is_small() {
 }
 
 #[tokio::test]
-async fn fails_with_its_own_codes() {
+async fn example_fails_with_its_own_codes() {
     let target = Target::weather();
     for era in ERAS {
         let expected = Expected {
@@ -34,7 +34,7 @@ async fn fails_with_its_own_codes() {
 }
 
 #[tokio::test]
-async fn says_what_is_wrong_about_arguments() {
+async fn wrong_arguments_are_described() {
     let mut session = connect(&Target::weather(), ERAS[0]).await;
     let outcome = call(&session, "forecast", &json!({})).await;
     assert_eq!(outcome["is_error"], true, "{outcome:#}");

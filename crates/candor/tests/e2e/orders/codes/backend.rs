@@ -1,4 +1,4 @@
-//! 4002 and 5001: a database that is gone, a breaker that opens and closes again, and an order system
+//! 4002 and 5001: a stopped database, a breaker that opens and closes again, and an order system
 //! that lacks an operation.
 
 use crate::orders::fixture::OrdersFixture;
@@ -17,7 +17,7 @@ fn wait_of(error: &Value) -> u64 {
         .unwrap()
 }
 
-/// Asks until the answer is no failure, waiting as long as each failure says.
+/// Repeats a call until it succeeds, and waits as each failure states.
 fn by_the_contract(mut server: &Http, tool: &str, arguments: &Value) -> (Value, Vec<u64>) {
     let mut codes = Vec::new();
     for _ in 0..50 {
@@ -37,7 +37,7 @@ fn by_the_contract(mut server: &Http, tool: &str, arguments: &Value) -> (Value, 
 
 /// PostgreSQL is stopped under a server: 4002 for reads and changes alike, and afterwards all is well.
 #[test]
-fn a_stopped_database_is_4002() {
+fn stopped_database_is_4002() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
@@ -121,7 +121,7 @@ fn a_probe_that_fails_opens_it_again() {
     assert!(codes.iter().all(|code| *code == 4002), "{codes:?}");
 }
 
-/// What was sent and never answered may have happened: the answer says so, and the same key tells.
+/// A call without an answer has an unknown effect; the same key returns its result.
 #[test]
 fn a_lost_answer_is_4002_with_an_unknown_effect() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {

@@ -1,4 +1,4 @@
-//! What is no call of a tool, what the published schema refuses, and what is a bug: errors of JSON-RPC.
+//! Invalid requests, schema violations and internal errors: JSON-RPC errors.
 
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::masking::all_equal;
@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 #[test]
-fn what_is_no_call_is_an_error_of_json_rpc() {
+fn invalid_requests_are_json_rpc_errors() {
     let fixture = OrdersFixture::sqlite();
     let mut server = fixture.stdio(&[]);
     let answers = [
@@ -27,9 +27,9 @@ fn what_is_no_call_is_an_error_of_json_rpc() {
     assert_snapshot!(answers.join("\n"));
 }
 
-/// One violation of each kind, and many at once: the first stands in front.
+/// One violation of each kind, and many at once: the first one comes first.
 #[test]
-fn what_the_schema_refuses_is_32602() {
+fn schema_violations_are_32602() {
     let fixture = OrdersFixture::sqlite();
     let server = fixture.http(&[]);
     let line = |line| json!({ "order": { "lineItems": [line] }, "idempotencyKey": "k" });
@@ -70,7 +70,7 @@ fn what_the_schema_refuses_is_32602() {
     assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
 }
 
-/// A store whose tables were changed behind our back: ours is broken, and nothing is told of it.
+/// A database with changed tables is an internal error without details.
 #[test]
 fn a_broken_store_is_32603() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {

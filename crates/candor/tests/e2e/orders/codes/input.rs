@@ -1,4 +1,4 @@
-//! 2001, 2002 and 2003: what is wrong with the arguments, found after the schema.
+//! 2001, 2002 and 2003: wrong arguments that the schema admits.
 
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::masking::{all_equal, mask};
@@ -24,7 +24,7 @@ fn with(key: &str, member: &str, value: Value) -> Value {
 }
 
 #[test]
-fn what_does_not_add_up_is_2001() {
+fn inconsistent_amounts_are_2001() {
     let seen = everywhere(|server| {
         let range = json!({ "createdAtMin": "2026-01-02T00:00:00Z", "createdAtMax": "2026-01-01T00:00:00Z" });
         vec![
@@ -47,7 +47,7 @@ fn what_does_not_add_up_is_2001() {
 }
 
 #[test]
-fn an_order_without_an_address_is_2002() {
+fn order_without_an_address_is_2002() {
     let seen = everywhere(|server| {
         let id = server.create_order(&order("k1", "TEA", 1));
         let fulfil = json!({ "orderId": id, "idempotencyKey": "k2" });
@@ -57,7 +57,7 @@ fn an_order_without_an_address_is_2002() {
 }
 
 #[test]
-fn what_has_no_form_is_2003() {
+fn malformed_values_are_2003() {
     let seen = everywhere(|server| {
         for number in 0..2 {
             server.create_order(&order(&format!("k{number}"), "TEA", 1));

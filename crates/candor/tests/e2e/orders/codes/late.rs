@@ -1,4 +1,4 @@
-//! 3002: an order system that hangs, and a database that somebody else keeps waiting.
+//! 3002: an order system that hangs, and a database with a blocking transaction.
 
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::masking::all_equal;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const SOON: [&str; 4] = ["--deadline-ms", "1000", "--breaker-failures", "0"];
 
 #[test]
-fn a_hang_is_3002() {
+fn hanging_system_is_3002() {
     let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[
         {"operations":["create-sales-order"],"every":1,"fault":{"kind":"hang"}},
@@ -44,7 +44,7 @@ fn a_hang_is_3002() {
 /// Somebody else holds what the call needs: it ends at its deadline with nothing done, nothing of it
 /// goes on afterwards, and the same key makes the change once the way is free.
 #[test]
-fn a_blocked_database_is_3002_and_leaves_nothing() {
+fn blocked_database_is_3002_and_changes_nothing() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {
         let server = fixture.http(&SOON);
         let database = fixture.database();

@@ -59,7 +59,7 @@ fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
 
 /// Each bearer token has a count of its own.
 #[test]
-fn the_limit_is_a_clients_own() {
+fn limits_apply_per_client() {
     let fixture = OrdersFixture::sqlite();
     let (read, write) = (fixture.write("read", "one"), fixture.write("write", "two"));
     let server = fixture.http(&[

@@ -1,4 +1,4 @@
-//! Every code from a real cause, through the wire, in both eras; whole answers by the byte.
+//! Every code from a real cause, in both eras, compared byte by byte.
 
 mod backend;
 mod generic;

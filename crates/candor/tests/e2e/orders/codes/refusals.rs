@@ -1,4 +1,4 @@
-//! 4001: everything that the store itself says no to, with its identifier.
+//! 4001: every refusal of the database, with its identifier.
 
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::masking::{all_equal, mask};
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What the store can say, in the order of the test below.
+/// The identifiers of refusals, in the order of the test below.
 const EVERY: [&str; 11] = [
     "CUSTOMER_NOT_FOUND",
     "EXTERNAL_ID_CONFLICT",
@@ -22,7 +22,7 @@ const EVERY: [&str; 11] = [
     "WRITE_TOKEN_REQUIRED",
 ];
 
-/// An order with an address, and one more member.
+/// Returns an order with an address and another member.
 fn shippable(key: &str, quantity: u64, member: &str, value: Value) -> Value {
     let mut arguments = order(key, "CUP", quantity);
     arguments["order"]["shippingAddress"] = address();
@@ -68,7 +68,7 @@ fn refusals(server: &mut dyn OrderCalls) -> Vec<String> {
 }
 
 #[test]
-fn every_no_of_the_store_is_4001_with_its_identifier() {
+fn refusals_of_the_database_are_4001_with_their_identifier() {
     let mut seen = Vec::new();
     for fixture in OrdersFixture::for_each_database() {
         seen.push(mask(&refusals(&mut &fixture.http(&[])).join("\n")));
@@ -95,7 +95,7 @@ fn every_no_of_the_store_is_4001_with_its_identifier() {
     assert_eq!(said.into_iter().collect::<Vec<_>>(), EVERY);
 }
 
-/// Whoever may only read is told so, before anything is looked at.
+/// A call with the read token is refused before anything is read.
 #[test]
 fn a_change_without_the_write_token_is_4001() {
     let fixture = OrdersFixture::sqlite();
@@ -108,9 +108,9 @@ fn a_change_without_the_write_token_is_4001() {
     assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
 }
 
-/// What an order system of somebody else's may say: its identifiers reach the client, its words never.
+/// Identifiers of another order system reach the client, its texts do not.
 #[test]
-fn identifiers_of_others_are_passed_on() {
+fn identifiers_of_other_systems_are_passed_on() {
     let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[
         {"operations":["create-sales-order"],"every":1,"fault":{"kind":"refused","originalError":"CREDIT_HOLD","retryable":false}},

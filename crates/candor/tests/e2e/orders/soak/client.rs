@@ -1,4 +1,4 @@
-//! A client that does what the contract says: the same call with the same key, until an answer is final.
+//! A client that follows the contract: it repeats a call with the same key until the answer is final.
 
 use super::servers::Addresses;
 use crate::orders::requests::address;
@@ -10,16 +10,16 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How often a call is made at most; far more than any should need.
+/// The maximum number of attempts; far more than any call should need.
 const ATTEMPTS: usize = 300;
 
-/// How long an answer may take; a server that is killed breaks the connection long before.
+/// The time limit for an answer; a killed server breaks the connection long before.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long to wait where nobody says for how long.
+/// The wait if a failure states none.
 const PAUSE_MS: u64 = 50;
 
-/// What a client met on its way.
+/// The failures that a client met.
 #[derive(Debug, Default)]
 pub(super) struct Met {
     /// Connections that could not be had, or broke.
@@ -67,7 +67,7 @@ impl Client {
             let text = |member: &str| order[member].as_str().unwrap().to_owned();
             assert_eq!(text("externalId"), external_id(number));
             made.insert(text("externalId"), text("id"));
-            // Nobody listens any more where the test has failed.
+            // The receiver is gone if the test has failed.
             let _ = self.done.send(());
         }
         (made, self.met)
@@ -128,7 +128,7 @@ fn external_id(number: usize) -> String {
     format!("web-{number}")
 }
 
-/// How many units the order of this number has.
+/// Returns the units of the order with this number.
 pub(super) fn units(number: usize) -> usize {
     1 + number % 3
 }

@@ -1,11 +1,11 @@
-//! What there is after a run, counted twice: by SQL, and by the tools.
+//! Counts the result of a run twice: with SQL, and with the tools.
 
 use super::client::{Made, units};
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};
 use crate::orders::requests::OrderCalls;
 use serde_json::{Value, json};
 
-/// Exactly these orders, stock, keys and records.
+/// Checks that exactly these orders, stock, keys and records exist.
 pub(super) fn check(fixture: &OrdersFixture, orders: usize, made: &Made) {
     assert_eq!(made.len(), orders);
     let reserved: usize = (0..orders).map(units).sum();

@@ -12,10 +12,10 @@ use servers::Servers;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 
-/// How many clients there are at once.
+/// The number of concurrent clients.
 const CLIENTS: usize = 16;
 
-/// Where chance begins: in the scripts of faults, and in the waits of the clients.
+/// The seed of the fault scripts and of the clients' waits.
 const SEED: u64 = 20_261_115;
 
 /// Returns the number of orders that a run makes.
@@ -27,14 +27,14 @@ fn orders() -> usize {
     }
 }
 
-/// What happens to the world in the middle of a run.
+/// A disturbance during a run.
 #[derive(Debug, Clone, Copy)]
 enum Strike {
     /// SIGKILL for a server, which is started again elsewhere.
     Kill(usize),
-    /// The database ends in order, and is started again.
+    /// The database is stopped and started again.
     Restart,
-    /// The database ends without a word, and is started again.
+    /// The database is killed and started again.
     Crash,
 }
 
@@ -98,19 +98,19 @@ fn strike_through(
 }
 
 #[test]
-fn every_order_is_made_once_on_a_file() {
+fn every_order_is_created_once_on_sqlite() {
     run(&OrdersFixture::sqlite(), orders(), 1, &kills(8, 1));
 }
 
 #[test]
-fn every_order_is_made_once_on_two_servers_of_one_database() {
+fn every_order_is_created_once_on_two_servers() {
     if let Some(fixture) = OrdersFixture::postgres() {
         run(&fixture, orders(), 2, &kills(8, 2));
     }
 }
 
 #[test]
-fn every_order_is_made_once_while_the_database_restarts() {
+fn every_order_is_created_once_during_database_restarts() {
     if let Some(fixture) = OrdersFixture::postgres() {
         let strikes = [Strike::Restart, Strike::Kill(0), Strike::Crash];
         run(&fixture, 500, 2, &strikes);
@@ -118,7 +118,7 @@ fn every_order_is_made_once_while_the_database_restarts() {
 }
 
 impl Met {
-    /// Without trouble nothing was shown.
+    /// A run without failures would prove nothing.
     fn check(&self) {
         let all = [self.broken, self.timed_out, self.unavailable];
         assert!(all.iter().all(|count| *count > 0), "{self:?}; seed {SEED}");

@@ -17,7 +17,7 @@ const GUARD: [&str; 6] = [
     "100",
 ];
 
-/// Where the servers are.
+/// The addresses of the servers.
 pub(super) type Addresses = watch::Receiver<Vec<SocketAddr>>;
 
 pub(super) struct Servers<'a> {
@@ -46,7 +46,7 @@ impl<'a> Servers<'a> {
         self.addresses.subscribe()
     }
 
-    /// Kills one as nothing else does, and starts another in its place.
+    /// Kills a server with SIGKILL and starts another one.
     pub(super) fn kill(&mut self, number: usize) {
         let old = &mut self.all[number];
         old.signal("KILL");

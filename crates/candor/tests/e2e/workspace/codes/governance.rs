@@ -98,7 +98,7 @@ fn invariant_violation_of_protected_paths() {
     assert!(failed.cause()["paths"].is_array(), "{failed:?}");
 }
 
-/// What a start that failed prints is an envelope too.
+/// A failed start prints an envelope too.
 fn is_startup(envelope: &Value, code: &str) {
     let keys: Vec<_> = envelope.as_object().unwrap().keys().collect();
     assert_eq!(keys, crate::workspace::requests::KEYS);
