@@ -56,8 +56,8 @@ fn broken_log_is_moved_aside_and_a_new_one_begins() {
 fn log_is_not_moved_without_confirmation() {
     let fixture = AuditFixture::new();
     assert_snapshot!(fixture.run_err(1, &["quarantine", "log.jsonl"]), @r"
-    error: there is nobody to ask whether to move the log
-    hint: say --yes if you mean it
+    error: the log was not moved: there is no terminal to ask for confirmation
+    hint: run it in a terminal, or confirm with --yes
     ");
     assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
     assert_snapshot!(fixture.run_err(1, &["quarantine", "none.jsonl", "--yes"]), @r"

@@ -39,7 +39,7 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
     ");
     assert_snapshot!(run("other.pub").stderr, @r"
     error: the checkpoint state/checkpoint.json is not signed by any of the given keys
-    hint: it may have been replaced; take it for nothing
+    hint: do not trust it: it may have been replaced
     ");
     assert_snapshot!(run("log.jsonl").stderr, @r"
     error: log.jsonl is not a public key
@@ -52,7 +52,7 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
     );
     assert_snapshot!(run("own.pub").stderr, @r"
     error: the checkpoint state/checkpoint.json is not signed by any of the given keys
-    hint: it may have been replaced; take it for nothing
+    hint: do not trust it: it may have been replaced
     ");
 }
 

@@ -10,7 +10,7 @@ use std::fs;
 #[test]
 fn init_creates_a_forge_once() {
     let fixture = GithubFixture::empty();
-    assert_snapshot!(fixture.run_ok(&["init"]), @"a forge in FOLDER/data/forge with the repository sample/hello");
+    assert_snapshot!(fixture.run_ok(&["init"]), @"created a forge in FOLDER/data/forge with the repository sample/hello");
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     sample/hello
       branch  e8795e7cf1  conflict
@@ -26,7 +26,7 @@ fn init_creates_a_forge_once() {
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
     );
-    assert_snapshot!(fixture.run_ok(&["init"]), @"the forge in FOLDER/data/forge was there already, and stays as it is");
+    assert_snapshot!(fixture.run_ok(&["init"]), @"the forge in FOLDER/data/forge exists already; nothing was changed");
     assert!(!fixture.run_ok(&["status"]).contains("#1"));
 }
 
@@ -81,7 +81,7 @@ fn a_clone_is_imported_once() {
     let clone = fixture.clone_with("clone", &[("a", "a\n"), ("b/c", "c\n")]);
     fixture.git("clone", &["tag", "v1"]);
     fixture.git("clone", &["branch", "topic"]);
-    assert_snapshot!(fixture.run_ok(&["import", &clone, "Me/project"]), @"Me/project is there");
+    assert_snapshot!(fixture.run_ok(&["import", &clone, "Me/project"]), @"imported Me/project");
     assert_snapshot!(fixture.run_err(&["import", &clone, "me/Project"]), @r"
     error: the repository Me/project is there already
     hint: choose another owner/name
@@ -183,7 +183,7 @@ fn typo_gets_a_hint() {
     assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--set", "ci=success", "--at", "none"]), @"error: Not found: the branch, tag or commit none does not exist, or the token cannot see it");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "a..b"]), @r#"
     error: "a..b" is neither a branch nor a pattern of branches
-    hint: write a branch; * stands for any text but /
+    hint: write a branch; * matches any text without /
     "#);
     assert_snapshot!(fixture.run_err(&["protect", "sample/helo", "main"]), @r"
     error: Not found: the repository does not exist, or the token cannot see it
@@ -217,7 +217,7 @@ fn typo_gets_a_hint() {
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--repos", "sample"]), @r"
     error: `sample` is not a pattern of repositories
-    hint: write owner/name, where * stands for any text: --repos 'octo-org/*'
+    hint: write owner/name, in which * matches any text: --repos 'octo-org/*'
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--max-entries", "0"]), @r"
     error: invalid value '0' for '--max-entries <N>': give a number from 1 to 100000
@@ -272,7 +272,7 @@ fn checks_and_rules_are_set_and_shown() {
       rules   main  pull requests only; needs ci/test
       rules   release/*  locked; pull requests only
     ");
-    assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "release/*", "--remove"]), @"release/* of sample/hello has no rules any more");
+    assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "release/*", "--remove"]), @"removed the rules of release/* of sample/hello");
     // A check may have a name with `=` in it.
     fixture.run_ok(&["status", "sample/hello", "--set", "a=b=success"]);
     let shown = fixture.run_ok(&["status", "--json"]);

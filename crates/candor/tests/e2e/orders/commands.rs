@@ -142,7 +142,7 @@ fn tables_are_created_once() {
         }
         assert_eq!(
             run_err(fixture.command(&["migrate", "--currency", "JPY"])),
-            "error: the store has its prices in EUR, not in JPY\nhint: leave --currency out, or name another database with --database\n"
+            "error: the prices of the database are in EUR, not in JPY\nhint: leave --currency out, or name another database with --database\n"
         );
         let currency = "SELECT value FROM settings WHERE name = 'currency'";
         assert_eq!(fixture.database().lines(currency), "EUR");

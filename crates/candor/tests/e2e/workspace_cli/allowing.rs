@@ -102,7 +102,7 @@ fn misleading_globs_and_commands_are_refused() {
     For more information, try '--help'.
     ");
     assert_snapshot!(with(&["src/**", "--for", "soon"]), @r"
-    error: invalid value 'soon' for '--for <SPAN>': write a number and a unit: 30m, 4h or 7d
+    error: invalid value 'soon' for '--for <DURATION>': write a number and a unit: 30m, 4h or 7d
 
     For more information, try '--help'.
     ");
@@ -140,7 +140,7 @@ fn signing_needs_key_passphrase_and_consent() {
     ");
     let fixture = OwnerFixture::new();
     assert_snapshot!(fixture.run_err(&["allow", "src/**"]), @r"
-    error: there is no terminal to ask on
+    error: there is no terminal to ask for confirmation
     hint: run it in a terminal, or give --yes, and --passphrase-file FILE if the key has a passphrase
     ");
     fixture.write("wrong", "open sesamE\n");
@@ -158,7 +158,7 @@ fn signing_needs_key_passphrase_and_consent() {
     std::fs::write(fixture.path("config/approvers"), "").unwrap();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
     error: the key KEY may not approve: it is not in BASE/config/approvers
-    hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
+    hint: `candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file
     ");
     assert!(!fixture.path("ws/docs").exists() && !fixture.path("ws/audit-log.jsonl").exists());
 }

@@ -67,7 +67,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     // A passphrase alone does not say that somebody has read what an agent wrote.
     let unread = fixture.run_err(&["approve", "--passphrase-file", "../pass"]);
     assert!(
-        unread.starts_with("error: there is no terminal to ask on\n"),
+        unread.starts_with("error: there is no terminal to ask for confirmation\n"),
         "{unread}"
     );
     let unread = fixture.run_ok(&["review", "--passphrase-file", "../pass"]);
@@ -200,7 +200,7 @@ async fn own_ssh_key_can_sign() {
     assert_eq!(unknown.exit, Exit::Code(1));
     assert_snapshot!(fixture.normalize(&unknown.stderr), @r"
     error: the key KEY may not approve: it is not in BASE/config/approvers
-    hint: `candor workspace init` adds its own; for another one append a line with a name and its public key to that file
+    hint: `candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file
     ");
     let public = fixture.read("id.pub");
     fixture.write("team", &format!("carl,charles {public}"));
@@ -238,7 +238,7 @@ async fn revoked_key_approves_nothing() {
     let status: Value = serde_json::from_slice(&json).unwrap();
     let key = status["approvers"][0]["key_id"].as_str().unwrap();
     assert_snapshot!(fixture.run_err(&["revoke", "--key", key]), @r"
-    error: there is no terminal to ask on
+    error: there is no terminal to ask for confirmation
     hint: run it in a terminal, or give --yes, and --passphrase-file FILE if the key has a passphrase
     ");
     assert_eq!(

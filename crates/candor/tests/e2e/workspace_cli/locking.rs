@@ -44,8 +44,8 @@ async fn unlock_shows_the_reason_and_unlocks() {
     let unasked = fixture.run(&["unlock"]);
     assert_eq!(unasked.exit, Exit::Code(1));
     assert_snapshot!(unasked.stderr, @r"
-    error: there is no terminal to ask on
-    hint: run it in a terminal; a machine gives --yes
+    error: there is no terminal to ask for confirmation
+    hint: run it in a terminal, or confirm with --yes
     ");
     assert_eq!(
         fixture.run_ok(&["unlock", "--role", "planner", "--yes"]),
@@ -78,12 +78,12 @@ fn empty_workspace_has_hints() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
-      approver  nobody; `candor workspace init` makes a key
+      approver  none; create a key with `candor workspace init`
       session   none yet
       lock      none
 
     plans
-      none; `candor workspace allow 'src/**'` makes one
+      none; create one with `candor workspace allow 'src/**'`
 
     log  lines: 0, all valid
     ");

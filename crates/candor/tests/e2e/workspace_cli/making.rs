@@ -14,13 +14,13 @@ fn init_creates_a_key_once_and_trusts_it() {
     assert_eq!(ended.exit, Exit::Code(0));
     assert_snapshot!(fixture.normalize(&ended.stderr), @"hint: the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, add audit-log.jsonl* to .gitignore");
     assert_snapshot!(fixture.normalize(&String::from_utf8(ended.stdout).unwrap()), @r#"
-    a new key is in BASE/config/approver.key
+    created the key BASE/config/approver.key
     anna may approve with it: KEY
 
-    Next, say what an agent may change:
+    Next, allow an agent to change some files:
       candor workspace allow 'src/**'
 
-    and give this to your MCP client:
+    and add this to the configuration of your MCP client:
     {
       "mcpServers": {
         "candor-workspace": {
@@ -96,7 +96,7 @@ fn key_without_a_passphrase_needs_an_option() {
     hint: choose a passphrase, or give --no-passphrase if every program that you run may approve
     ");
     assert_snapshot!(fixture.run_err(&["init"]), @r"
-    error: there is no terminal to ask for a passphrase on
+    error: no key was created: there is no terminal to ask for a passphrase
     hint: run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE
     ");
     assert!(!fixture.path("config/approver.key").exists());
