@@ -70,13 +70,19 @@ async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
 fn forge_error(error: &LocalForgeError) -> CommandError {
     let command_error = CommandError::new(error.to_string());
     match error {
-        LocalForgeError::NotAForge(_) => command_error.with_hint("create one with `candor github init`"),
-        LocalForgeError::NotEmpty(_) => command_error.with_hint("name another directory with --data-dir"),
+        LocalForgeError::NotAForge(_) => {
+            command_error.with_hint("create one with `candor github init`")
+        }
+        LocalForgeError::NotEmpty(_) => {
+            command_error.with_hint("name another directory with --data-dir")
+        }
         LocalForgeError::Newer { .. } => {
             command_error.with_hint("use a newer candor, or name another directory with --data-dir")
         }
         LocalForgeError::Exists(_) => command_error.with_hint("choose another owner/name"),
-        LocalForgeError::NotARepository(_) => command_error.with_hint("name the directory of a clone"),
+        LocalForgeError::NotARepository(_) => {
+            command_error.with_hint("name the directory of a clone")
+        }
         LocalForgeError::BadPattern(_) => {
             command_error.with_hint("write a branch; * matches any text without /")
         }

@@ -193,10 +193,7 @@ impl KeyFile<'_> {
 }
 
 pub(super) fn unusable(file: &Path, error: &KeyError) -> CommandError {
-    CommandError::new(format!(
-        "cannot use the key {}: {error}",
-        file.display()
-    ))
+    CommandError::new(format!("cannot use the key {}: {error}", file.display()))
 }
 
 fn join_names(names: &[&String]) -> String {
