@@ -34,6 +34,6 @@ pub use hash::Hash;
 pub use line::MAX_LINE;
 pub use log::{Log, LogOptions, MAX_WAITING, OpenError, TornBytes};
 pub use quarantine::{QuarantineError, QuarantinedLog, quarantine};
-pub use read::{LinePage, LineReader, LogLine, LogSize, last_lines, lines, log_size, page};
+pub use read::{LinePage, LogLine, LogLineReader, LogSize, last_lines, lines, log_size, page};
 pub use ssh_key::{PrivateKey, PublicKey};
 pub use verify::{LogFlaw, Verification, verify, verify_against, verify_from};

@@ -60,7 +60,7 @@ pub fn log_size<D: Disk>(disk: D, name: &str) -> io::Result<LogSize> {
 
 /// Reads the lines of the log of this name, starting with number `from`. They are not verified; see
 /// [`verify`](crate::verify).
-pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<LineReader<D>> {
+pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<LogLineReader<D>> {
     let files = LogFiles::new(disk, name);
     let parts = files.list()?;
     let start = match from {
@@ -73,7 +73,7 @@ pub fn lines<D: Disk>(disk: D, name: &str, from: u64) -> io::Result<LineReader<D
     });
     let mut parts = parts.into_iter();
     parts.by_ref().take(file_index).for_each(drop);
-    Ok(LineReader {
+    Ok(LogLineReader {
         file: None,
         files,
         parts,
@@ -110,7 +110,7 @@ pub fn page<D: Disk>(
 
 /// Iterates over the lines of a log.
 #[derive(Debug)]
-pub struct LineReader<D: Disk> {
+pub struct LogLineReader<D: Disk> {
     files: LogFiles<D>,
     parts: std::vec::IntoIter<LogFile<D>>,
     file: Option<D::File>,
@@ -119,7 +119,7 @@ pub struct LineReader<D: Disk> {
     from: u64,
 }
 
-impl<D: Disk> LineReader<D> {
+impl<D: Disk> LogLineReader<D> {
     fn read_next(&mut self) -> io::Result<Option<LogLine>> {
         loop {
             let file = match &self.file {
@@ -150,7 +150,7 @@ impl<D: Disk> LineReader<D> {
     }
 }
 
-impl<D: Disk> Iterator for LineReader<D> {
+impl<D: Disk> Iterator for LogLineReader<D> {
     type Item = io::Result<LogLine>;
 
     fn next(&mut self) -> Option<io::Result<LogLine>> {

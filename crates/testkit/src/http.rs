@@ -3,7 +3,7 @@
 // A test that cannot go on has nobody to return an error to.
 #![allow(clippy::expect_used, clippy::panic)]
 
-use crate::{HttpResponse, Process, ReachedCodes};
+use crate::{Process, RawResponse, ReachedCodes};
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -99,7 +99,7 @@ impl Http {
     }
 
     /// Sends raw bytes on a new connection and reads one response.
-    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> HttpResponse {
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> RawResponse {
         let mut connection = self.connect();
         connection.send(bytes.as_ref());
         connection.response()
@@ -107,12 +107,12 @@ impl Http {
 
     /// Posts a body as JSON on a new connection. `headers` come after the usual ones and replace
     /// those of the same name.
-    pub fn post(&self, body: impl AsRef<[u8]>, headers: &[(&str, &str)]) -> HttpResponse {
+    pub fn post(&self, body: impl AsRef<[u8]>, headers: &[(&str, &str)]) -> RawResponse {
         self.raw(self.request("POST", body.as_ref(), headers))
     }
 
     /// Gets a path on a new connection.
-    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> HttpResponse {
+    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> RawResponse {
         let mut request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in headers {
             request += &format!("{name}: {value}\r\n");
@@ -152,7 +152,7 @@ impl Http {
         request
     }
 
-    fn record(&self, response: &HttpResponse) {
+    fn record(&self, response: &RawResponse) {
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         for message in response.messages() {
             reached.record(message.as_bytes());
@@ -174,15 +174,15 @@ impl Connection<'_> {
     }
 
     /// Reads one response.
-    pub fn response(&mut self) -> HttpResponse {
+    pub fn response(&mut self) -> RawResponse {
         let read = self.try_response();
         let response = read.unwrap_or_else(|error| panic!("no response: {error}"));
         response.expect("the server answers before it closes the connection")
     }
 
     /// Reads one response. Returns `None` if the server has closed the connection.
-    pub fn try_response(&mut self) -> io::Result<Option<HttpResponse>> {
-        let response = HttpResponse::read(&mut self.stream)?;
+    pub fn try_response(&mut self) -> io::Result<Option<RawResponse>> {
+        let response = RawResponse::read(&mut self.stream)?;
         if let Some(response) = &response {
             self.http.record(response);
         }
@@ -190,15 +190,15 @@ impl Connection<'_> {
     }
 
     /// Reads the head of a response without a body, whatever its headers announce.
-    pub fn head(&mut self) -> HttpResponse {
-        let head = HttpResponse::read_head(&mut self.stream);
+    pub fn head(&mut self) -> RawResponse {
+        let head = RawResponse::read_head(&mut self.stream);
         let head = head.unwrap_or_else(|error| panic!("no response: {error}"));
         head.expect("the server answers before it closes the connection")
     }
 
     /// Returns true if the server closes the connection without another byte.
     pub fn is_closed(&mut self) -> bool {
-        match HttpResponse::read(&mut self.stream) {
+        match RawResponse::read(&mut self.stream) {
             Ok(response) => response.is_none(),
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }

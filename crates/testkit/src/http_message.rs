@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 /// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpResponse {
+pub struct RawResponse {
     pub status: u16,
     /// The headers in order; names are in lower case.
     pub headers: Vec<(String, String)>,
@@ -12,7 +12,7 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
-impl HttpResponse {
+impl RawResponse {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(own, _)| own == name);
         found.map(|(_, value)| value.as_str())
@@ -33,8 +33,8 @@ impl HttpResponse {
     }
 
     /// Reads one response. Returns `None` if the connection ends before it starts.
-    pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpResponse>> {
-        let Some(mut response) = HttpResponse::read_head(stream)? else {
+    pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<RawResponse>> {
+        let Some(mut response) = RawResponse::read_head(stream)? else {
             return Ok(None);
         };
         response.body = response.read_body(stream)?;
@@ -42,7 +42,7 @@ impl HttpResponse {
     }
 
     /// Reads status and headers.
-    pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<Option<HttpResponse>> {
+    pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<Option<RawResponse>> {
         let Some(first) = head_line(stream)? else {
             return Ok(None);
         };
@@ -57,7 +57,7 @@ impl HttpResponse {
             let (name, value) = line.split_once(':').ok_or_else(|| broken(&line))?;
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        Ok(Some(HttpResponse {
+        Ok(Some(RawResponse {
             status,
             headers,
             body: Vec::new(),
@@ -122,7 +122,7 @@ mod tests {
         let mut bytes: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi\
             HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
             8\r\ndata: a\n\r\n9\r\n\ndata: b\n\r\n0\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
-        let mut next = || HttpResponse::read(&mut bytes).unwrap();
+        let mut next = || RawResponse::read(&mut bytes).unwrap();
         assert_eq!(next().unwrap().text(), "hi");
         assert_eq!(next().unwrap().messages(), ["a", "b"]);
         assert_eq!(next().unwrap().status, 202);
@@ -136,7 +136,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",
         ] {
-            assert!(HttpResponse::read(&mut cut).is_err());
+            assert!(RawResponse::read(&mut cut).is_err());
         }
     }
 }

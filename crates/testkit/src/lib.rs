@@ -16,7 +16,7 @@ pub mod user;
 
 pub use depth::is_long;
 pub use http::{Connection, Http};
-pub use http_message::HttpResponse;
+pub use http_message::RawResponse;
 pub use process::{Exit, Process, ProcessOutput};
 pub use reached_codes::{ReachedCodes, failing_codes};
 pub use renamed::renamed;

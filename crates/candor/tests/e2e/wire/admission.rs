@@ -4,7 +4,7 @@ use crate::fixture::CANDOR;
 use crate::requests::parse;
 use crate::wire::answers::{error, result};
 use crate::wire::fixture::http;
-use candor_testkit::HttpResponse;
+use candor_testkit::RawResponse;
 use std::fs;
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ fn refusal(status: u16, why: &str) -> (u16, String) {
 }
 
 /// Status and body; every refusal is JSON.
-fn told(response: HttpResponse) -> (u16, String) {
+fn told(response: RawResponse) -> (u16, String) {
     if response.status != 202 {
         assert_eq!(response.header("content-type"), Some("application/json"));
     }
