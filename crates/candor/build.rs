@@ -2,6 +2,8 @@
 //!
 //! Builds for tests do not contain it, or every commit would compile the crate again.
 
+#![allow(clippy::disallowed_methods)] // Cargo passes the profile in the environment.
+
 use std::path::Path;
 use std::process::Command;
 
