@@ -15,7 +15,7 @@ fn pipelined(
     for (id, asked) in calls.iter().enumerate() {
         server
             .stdio()
-            .send_line(call(&id.to_string(), "context.resolve", asked));
+            .send_line(call(id.to_string(), "context.resolve", asked));
     }
     let mut answers = BTreeMap::new();
     for _ in calls {

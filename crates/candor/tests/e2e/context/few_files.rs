@@ -35,7 +35,7 @@ fn too_many_open_files_are_an_io_error() {
         server.stdio().send_line(call(
             "1",
             "context.resolve",
-            &arguments("cache", "fox", "1000"),
+            arguments("cache", "fox", "1000"),
         ));
         // With too few it cannot even start.
         let Some(line) = server.stdio().line() else {

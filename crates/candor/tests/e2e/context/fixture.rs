@@ -117,7 +117,7 @@ impl ContextFixture {
 
     /// Returns `context ARGUMENTS`, to be run in the root.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        self.command_of(&context(), arguments)
+        self.command_of(context(), arguments)
     }
 
     pub(crate) fn command_of<S: AsRef<OsStr>>(

@@ -350,7 +350,7 @@ fn a_branch_that_moves_meanwhile_is_never_overwritten() {
     let before = objects(&bare);
     fs::write(&lock, &theirs).unwrap();
     let mut server = fixture.stdio(&FREE);
-    server.send_line(call(1, "commit_files", &commit("main", "a")));
+    server.send_line(call(1, "commit_files", commit("main", "a")));
     // Its file, its directory and itself are there: it stands on what main was.
     let start = Instant::now();
     while objects(&bare) < before + 3 {

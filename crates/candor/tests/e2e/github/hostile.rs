@@ -153,7 +153,7 @@ fn thousands_of_members_have_a_bounded_answer() {
     for number in 0..2_000 {
         arguments.insert(format!("member{number}"), Value::String("x".repeat(20)));
     }
-    let request = call(1, "fetch", &Value::Object(arguments));
+    let request = call(1, "fetch", Value::Object(arguments));
     let answer = server.send_message(&request);
     assert!(
         answer.len() <= request.len() + 64 * 1024,

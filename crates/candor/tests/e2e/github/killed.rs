@@ -138,14 +138,14 @@ fn acknowledged_writes_survive_a_kill() {
         let mut sent = BTreeMap::new();
         for id in 0..8u32 {
             let name = format!("commit-{round}-{id}");
-            server.send_line(call(id, "commit_files", &commit("main", &name)));
+            server.send_line(call(id, "commit_files", commit("main", &name)));
             sent.insert(u64::from(id), (name, None));
         }
         for (id, number) in (100u32..).zip(pulls.iter().chain(&pulls)) {
             server.send_line(call(
                 id,
                 "merge_pull_request",
-                &json!({ "repo": REPO, "prNumber": number }),
+                json!({ "repo": REPO, "prNumber": number }),
             ));
             sent.insert(u64::from(id), (String::new(), Some(*number)));
         }

@@ -27,35 +27,35 @@ fn messages() -> Vec<String> {
         own(
             r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"fetch","arguments":{"repo":"a/b","repo":"a/b"}}}"#,
         ),
-        call(5, "raed_file", &json!({ "repo": "sample/hello" })),
-        call(5, "x\\\" code=0 msg=\\\"y\\n", &json!({})),
+        call(5, "raed_file", json!({ "repo": "sample/hello" })),
+        call(5, "x\\\" code=0 msg=\\\"y\\n", json!({})),
         call(
             6,
             "read_file",
-            &json!({ "repo": "sample/hello", "path": "README.md" }),
+            json!({ "repo": "sample/hello", "path": "README.md" }),
         ),
-        call(7, "read_file", &json!({ "repo": "sample/hello" })),
+        call(7, "read_file", json!({ "repo": "sample/hello" })),
         call(
             8,
             "read_file",
-            &json!({ "repo": "sample/hello", "path": "a\"b\nc" }),
+            json!({ "repo": "sample/hello", "path": "a\"b\nc" }),
         ),
         call(
             9,
             "merge_pull_request",
-            &json!({ "repo": "Sample/Hello", "prNumber": 2, "sha": "0123456" }),
+            json!({ "repo": "Sample/Hello", "prNumber": 2, "sha": "0123456" }),
         ),
         call(
             10,
             "merge_pull_request",
-            &json!({ "repo": "sample/hello", "prNumber": 3 }),
+            json!({ "repo": "sample/hello", "prNumber": 3 }),
         ),
         call(
             11,
             "get_checks_for_sha",
-            &json!({ "repo": "not a repo", "sha": "XYZ" }),
+            json!({ "repo": "not a repo", "sha": "XYZ" }),
         ),
-        call(12, "fetch", &json!([1])),
+        call(12, "fetch", json!([1])),
     ]
 }
 
@@ -122,12 +122,12 @@ fn every_failure_over_http_has_one_line() {
         200
     );
     assert_eq!(
-        ask(&call(1, "fetch", &json!({ "repo": "a/b" })), &[right]),
+        ask(&call(1, "fetch", json!({ "repo": "a/b" })), &[right]),
         200
     );
     assert_eq!(
         ask(
-            &call(1, "fetch", &json!({ "repo": "sample/hello" })),
+            &call(1, "fetch", json!({ "repo": "sample/hello" })),
             &[right]
         ),
         200

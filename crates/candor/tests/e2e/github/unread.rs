@@ -29,7 +29,7 @@ fn fail(child: &mut Child, calls: u32) {
             let message = call(
                 id,
                 "read_file",
-                &json!({ "repo": "sample/hello", "path": path }),
+                json!({ "repo": "sample/hello", "path": path }),
             );
             input.write_all((message + "\n").as_bytes()).unwrap();
         }

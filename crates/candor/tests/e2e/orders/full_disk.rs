@@ -40,7 +40,7 @@ fn full_disk_is_reported_and_changes_nothing() {
     };
     let mut made = 1;
     let failed = loop {
-        let answer = server.send_message(&call(1, "create-sales-order", &wish(made)));
+        let answer = server.send_message(&call(1, "create-sales-order", wish(made)));
         if answer.contains("isError") {
             break answer;
         }

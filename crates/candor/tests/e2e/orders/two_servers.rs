@@ -106,7 +106,7 @@ fn concurrent_calls_with_one_key_create_one_order() {
         let message = call(
             1,
             "create-sales-order",
-            &order(&format!("k{round}"), "TEA", 1),
+            order(&format!("k{round}"), "TEA", 1),
         );
         let body = |number: usize| servers[number].request("POST", message.as_bytes(), &[]);
         let bodies = [body(0), body(1)];

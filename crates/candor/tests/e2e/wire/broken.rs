@@ -162,7 +162,7 @@ fn pathological_json_is_refused() {
         request(
             "7",
             "ping",
-            &format!(r#"{{"a":[{}1]}}"#, "1,".repeat(more - 1)),
+            format!(r#"{{"a":[{}1]}}"#, "1,".repeat(more - 1)),
         )
     };
     let surrogate = "a lone surrogate in a string";

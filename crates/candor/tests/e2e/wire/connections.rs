@@ -24,7 +24,7 @@ fn a_connection_serves_many_requests() {
     let server = http(&[]);
     let mut connection = server.connect();
     for id in 0..200 {
-        let body = request(&id.to_string(), "ping", "{}");
+        let body = request(id.to_string(), "ping", "{}");
         connection.send(server.request("POST", body.as_bytes(), &[]));
         let response = connection.response();
         assert_eq!(response.text(), result(&id.to_string(), "{}"));
@@ -53,9 +53,9 @@ fn requests_can_be_sent_ahead() {
     let sent: Vec<u8> = (0..50)
         .flat_map(|id| {
             let body = match id % 3 {
-                0 => request(&id.to_string(), "ping", "{}"),
-                1 => call(&id.to_string(), "hang", r#"{"ms":2}"#),
-                _ => call(&id.to_string(), "echo", r#"{"text":"x"}"#),
+                0 => request(id.to_string(), "ping", "{}"),
+                1 => call(id.to_string(), "hang", r#"{"ms":2}"#),
+                _ => call(id.to_string(), "echo", r#"{"text":"x"}"#),
             };
             server.request("POST", body.as_bytes(), &[])
         })

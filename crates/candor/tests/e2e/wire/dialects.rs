@@ -281,7 +281,7 @@ fn every_code_has_its_form() {
         let mut line = stdio(&["--failures", form.flag()]);
         for row in &rows {
             let wanted = row.answer(form);
-            let answer = line.ask(call("1", "fail", &row.arguments()));
+            let answer = line.ask(call("1", "fail", row.arguments()));
             assert_eq!(
                 mask_times(&answer),
                 format!(r#"{{"jsonrpc":"2.0","id":1,{wanted}}}"#)
@@ -290,7 +290,7 @@ fn every_code_has_its_form() {
 
             let wanted =
                 wanted.replacen(r#""result":{"#, r#""result":{"resultType":"complete","#, 1);
-            let answer = line.ask(stateless_call("2", "fail", &row.arguments()));
+            let answer = line.ask(stateless_call("2", "fail", row.arguments()));
             assert_eq!(
                 mask_times(&answer),
                 format!(r#"{{"jsonrpc":"2.0","id":2,{wanted}}}"#)
@@ -310,7 +310,7 @@ fn every_code_has_its_form() {
 fn every_code_has_its_status_over_http() {
     let server = http(&["--failures", "jsonrpc"]);
     for row in Row::all() {
-        let response = server.post(call("1", "fail", &row.arguments()), &[]);
+        let response = server.post(call("1", "fail", row.arguments()), &[]);
         let wanted = format!(
             r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
             row.answer(Form::Protocol)
@@ -334,8 +334,8 @@ fn the_era_decides_the_form() {
         .iter()
         .find(|row| row.dialect() == "github" && row.code() == "-32002")
         .unwrap();
-    let old = call("1", "fail", &row.arguments());
-    let new = stateless_call("1", "fail", &row.arguments());
+    let old = call("1", "fail", row.arguments());
+    let new = stateless_call("1", "fail", row.arguments());
     let wanted = format!(
         r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
         row.answer(Form::Protocol)

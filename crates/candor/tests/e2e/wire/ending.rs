@@ -67,7 +67,7 @@ fn a_signal_cuts_no_answer() {
     wait_until_read(&mut server);
     // Larger than any pipe: the first answer cannot leave before somebody reads.
     let all: String = (0..4)
-        .map(|id| call(&id.to_string(), "flood", r#"{"bytes":2000000}"#) + "\n")
+        .map(|id| call(id.to_string(), "flood", r#"{"bytes":2000000}"#) + "\n")
         .collect();
     server.send(all);
     // The first answer has begun when its first bytes can be read; the driver reads whole lines, so
@@ -297,7 +297,7 @@ fn unread_answers() {
     let (mut process, mut stdin, mut stdout) =
         Process::start(Process::command(CANDOR, &["playground"]));
     let floods: String = (0..10)
-        .map(|id| call(&id.to_string(), "flood", r#"{"bytes":1000000}"#) + "\n")
+        .map(|id| call(id.to_string(), "flood", r#"{"bytes":1000000}"#) + "\n")
         .collect();
     stdin.write_all(floods.as_bytes()).unwrap();
     // The first byte of an answer that no pipe can hold.
@@ -338,7 +338,7 @@ fn full_house_on_stdio() {
     let mut server = stdio(&[]);
     let echo = |id: &str| call(id, "echo", r#"{"text":"x"}"#);
     let mut all: Vec<_> = (0..1024)
-        .map(|id| call(&id.to_string(), "hang", "{}"))
+        .map(|id| call(id.to_string(), "hang", "{}"))
         .collect();
     all.push(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#.to_owned());
     all.push(echo("\"e\""));
@@ -369,7 +369,7 @@ fn full_house_on_stdio() {
 fn slow_reader() {
     let mut server = stdio(&[]);
     for id in 0..4_000 {
-        server.send_line(call(&id.to_string(), "hang", r#"{"ms":1}"#));
+        server.send_line(call(id.to_string(), "hang", r#"{"ms":1}"#));
     }
     let waited = PATIENCE + Duration::from_secs(1);
     assert_eq!(server.process().exit_within(waited), None);

@@ -63,7 +63,7 @@ fn slow_call_blocks_no_other() {
 fn a_thousand_calls_in_flight_are_each_answered_once() {
     let mut server = stdio(&[]);
     let all: String = (0..1_000)
-        .map(|id| call(&id.to_string(), "hang", r#"{"ms":300}"#) + "\n")
+        .map(|id| call(id.to_string(), "hang", r#"{"ms":300}"#) + "\n")
         .collect();
     server.send(all);
     let (lines, exit) = server.end();
@@ -88,7 +88,7 @@ fn calls_beyond_the_bound_wait_their_turn() {
             } else {
                 r#"{"script":["ok"]}"#
             };
-            call(&format!("\"{id}\""), tool, arguments) + "\n"
+            call(format!("\"{id}\""), tool, arguments) + "\n"
         })
         .collect();
     server.send(all);
@@ -105,8 +105,8 @@ fn answers_wait_for_a_client_that_does_not_read() {
         .map(|id| {
             let arguments = format!(r#"{{"text":"{}"}}"#, "x".repeat(200));
             match id % 2 {
-                0 => call(&id.to_string(), "hang", r#"{"ms":1}"#) + "\n",
-                _ => call(&id.to_string(), "echo", &arguments) + "\n",
+                0 => call(id.to_string(), "hang", r#"{"ms":1}"#) + "\n",
+                _ => call(id.to_string(), "echo", &arguments) + "\n",
             }
         })
         .collect();
@@ -205,7 +205,7 @@ fn only_the_id_as_it_is_cancels() {
 fn many_calls_can_be_cancelled() {
     let mut server = stdio(&[]);
     for id in 0..500 {
-        server.send_line(call(&id.to_string(), "hang", "{}"));
+        server.send_line(call(id.to_string(), "hang", "{}"));
     }
     for id in 0..500 {
         server.send_line(cancel(&id.to_string()));

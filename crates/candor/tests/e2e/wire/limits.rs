@@ -90,7 +90,7 @@ fn a_client_that_does_not_read_takes_bounded_memory() {
     wait_until_read(&mut server);
     let flood = format!(r#"{{"bytes":{MIB}}}"#);
     for id in 0..ANSWERS {
-        server.send_line(call(&id.to_string(), "flood", &flood));
+        server.send_line(call(id.to_string(), "flood", &flood));
     }
     // Time to run ahead, if it would.
     assert_eq!(
@@ -197,7 +197,7 @@ fn requests_share_a_bounded_buffer() {
     assert_eq!((response.status, response.text()), (200, result("1", "{}")));
 
     // 60 MiB of arguments, most of it white space, wait with their calls.
-    let padded = stateless_call("1", "hang", &format!("{{{}}}", " ".repeat(10 * MIB - 500)));
+    let padded = stateless_call("1", "hang", format!("{{{}}}", " ".repeat(10 * MIB - 500)));
     let headers = stateless_headers("tools/call", Some("hang"));
     let mut hanging: Vec<_> = (0..6).map(|_| server.connect()).collect();
     for connection in &mut hanging {

@@ -64,7 +64,7 @@ fn full_disk_is_reported_and_loses_nothing() {
         for id in 0..64 {
             client
                 .server
-                .send_line(call(id, "session_status", &json!({})));
+                .send_line(call(id, "session_status", json!({})));
         }
         let answers: Vec<_> = (0..64).map(|_| client.server.line().unwrap()).collect();
         lines += answers

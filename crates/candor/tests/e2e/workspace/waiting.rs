@@ -16,9 +16,9 @@ fn an_approval_ends_the_wait() {
     assert_eq!(waited["approval"]["approved"], false);
     client
         .server
-        .send_line(call(7, "wait_for_approval", &wait(600)));
+        .send_line(call(7, "wait_for_approval", wait(600)));
     // Others are answered meanwhile.
-    let answer = client.server.ask(call(8, "session_status", &json!({})));
+    let answer = client.server.ask(call(8, "session_status", json!({})));
     assert!(answer.contains("\"id\":8"), "{answer}");
     fixture.approve(&draft);
     let answer: Value = serde_json::from_str(&client.server.line().unwrap()).unwrap();
@@ -36,10 +36,10 @@ fn cancelled_call_is_recorded() {
     let mut client = fixture.executor(&[]);
     let wait = json!({ "plan_hash": draft, "timeout_s": 600 });
     client.server.send_line(call(7, "wait_for_approval", &wait));
-    client.server.ask(call(8, "session_status", &json!({})));
+    client.server.ask(call(8, "session_status", json!({})));
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
     client.server.send_line(cancel.to_string());
-    let next = client.server.ask(call(9, "session_status", &json!({})));
+    let next = client.server.ask(call(9, "session_status", json!({})));
     assert!(next.contains("\"id\":9"), "{next}");
     client.end();
     let lines = fixture.log_lines();
@@ -57,7 +57,7 @@ fn calls_of_an_ending_server_fail() {
     let mut client = fixture.executor(&[]);
     let wait = json!({ "plan_hash": draft, "timeout_s": 600 });
     client.server.send_line(call(7, "wait_for_approval", &wait));
-    client.server.ask(call(8, "session_status", &json!({})));
+    client.server.ask(call(8, "session_status", json!({})));
     client.server.process().signal("TERM");
     for answer in client.server.rest() {
         let answer: Value = serde_json::from_str(&answer).unwrap();

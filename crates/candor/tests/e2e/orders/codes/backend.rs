@@ -84,7 +84,7 @@ fn an_open_breaker_is_4002_until_a_probe_passes() {
         assert_eq!((&error["code"], wait_of(&error)), (&json!(4002), 1000));
     }
     // Open: nothing is asked, whatever the tool, and nothing happens.
-    let answer = asked.send_message(&call(1, "create-sales-order", &order("k", "TEA", 1)));
+    let answer = asked.send_message(&call(1, "create-sales-order", order("k", "TEA", 1)));
     assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}}}"#);
     let error = check_failure(&answer);
     assert!((1..=300).contains(&wait_of(&error)), "{error}");

@@ -43,7 +43,7 @@ fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
     for number in 0..7 {
         let key = format!("k{number}");
         let answer =
-            parse(&(&server).send_message(&call(1, "create-sales-order", &order(&key, "TEA", 1))));
+            parse(&(&server).send_message(&call(1, "create-sales-order", order(&key, "TEA", 1))));
         if answer["result"]["isError"] == true {
             assert_eq!(answer["result"]["error"]["code"], 3001, "{answer}");
             refused += 1;
@@ -73,7 +73,7 @@ fn limits_apply_per_client() {
     let as_whom = |server: &Http, token: &str| {
         let header = format!("Bearer {token}");
         let response = server.post(
-            call(1, "get-orders", &json!({})),
+            call(1, "get-orders", json!({})),
             &[("Authorization", &header)],
         );
         parse(&response.text())["result"]["isError"] == true
