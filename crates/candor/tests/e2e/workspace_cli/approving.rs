@@ -112,7 +112,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     let all = fixture.run(&["review", "--yes", "--passphrase-file", "../pass"]);
     assert!(
         all.stderr
-            .contains("was revoked; `candor workspace approve"),
+            .contains("was revoked; approve it again with `candor workspace approve"),
         "{}",
         all.stderr
     );
