@@ -22,13 +22,17 @@ pub(crate) fn clippy(repo: &Repo) -> Result<StepOutcome, Problem> {
 /// The variable that gives drills their full counts.
 const LONG: &str = "CANDOR_LONG";
 
+/// The variable with the features of this build, for tests that build the example.
+const FEATURES: &str = "CANDOR_FEATURES";
+
 pub(crate) fn tests(repo: &Repo, depth: Depth) -> Result<StepOutcome, Problem> {
     let targets = ["--lib", "--bins", "--tests", "--examples"];
     let (mut program, note) = runner(repo, depth, &targets);
     let folder = skipped::fresh(repo, "tests")?;
     program = program
         .env(reached::FOLDER, reached::fresh(repo, "tests")?)
-        .env(skipped::FOLDER, &folder);
+        .env(skipped::FOLDER, &folder)
+        .env(FEATURES, repo.features().join(","));
     if depth != Depth::Quick
         && let Installation::Ready(variables) = clients::variables(repo)?
     {

@@ -2,6 +2,7 @@
 
 use crate::fixture::{CANDOR, Directory, candor, run_ok};
 use serde_json::Value;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -153,8 +154,8 @@ fn build_weather() -> PathBuf {
         .args(["build", "--quiet", "--message-format", "json"])
         .args(["--workspace", "--bin", WEATHER, "--profile", profile])
         .stderr(Stdio::inherit());
-    if cfg!(feature = "otel") {
-        cargo.args(["--features", "candor/otel"]);
+    if let Some(features) = features() {
+        cargo.arg("--features").arg(features);
     }
     let built = cargo.output().expect("cargo can be started");
     assert!(built.status.success(), "the example does not build");
@@ -165,6 +166,13 @@ fn build_weather() -> PathBuf {
         is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
     program.expect("cargo prints the path of the program")
+}
+
+/// Returns the features that this test was built with, so that nothing is compiled a second time.
+/// `cargo xtask test` passes them.
+fn features() -> Option<OsString> {
+    let otel = || cfg!(feature = "otel").then(|| OsString::from("candor/otel"));
+    std::env::var_os("CANDOR_FEATURES").or_else(otel)
 }
 
 /// Returns the root of the workspace.
