@@ -13,11 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The system is being left alone.
+/// The breaker is open: the guarded system is not called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerOpen {
-    /// How long until it is worth asking again. While a probe is under way nobody knows, and this
-    /// is the whole pause that follows if the probe fails.
+    /// The time until the next probe. While a probe is running, this is the pause that follows if
+    /// the probe fails.
     pub after: Duration,
 }
 

@@ -42,9 +42,9 @@ impl Deadline {
 
     /// Runs a future until it is ready or the time is over, whichever comes first.
     ///
-    /// Past the deadline the future is not polled even once: what has not begun has no effect.
-    /// At the deadline a running future is dropped where it stands, so work that must not be torn
-    /// belongs on a task of its own and only the waiting for it in here.
+    /// Past the deadline the future is not polled even once, so it has no effect. At the deadline a
+    /// running future is dropped, so work that must not be torn belongs on a task of its own, and only
+    /// the waiting for it belongs here.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, DeadlineElapsed> {
         if self.passed() {
             return Err(DeadlineElapsed { started: false });

@@ -88,8 +88,8 @@ impl Limiter {
         windows.check(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
-    /// Whether the key would pass now; counts nothing. For callers who count only what several limiters
-    /// let pass.
+    /// Returns an error if the key would not pass now. Counts nothing, for callers who count a call only
+    /// if several limiters let it pass.
     pub fn peek<K: Hash + ?Sized>(&self, key: &K) -> Result<(), LimitExceeded> {
         let key = self.hasher.hash_one(key);
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);

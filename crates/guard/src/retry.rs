@@ -15,7 +15,7 @@ use tokio::time::sleep;
 /// The most that a timer may wake us late: it is coarser than the clock.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Whether and when another attempt may be made, by an error.
+/// An error's advice on whether and when to make another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAdvice {
     /// It would fail too, or must not be made.

@@ -217,8 +217,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A branch of `allOf` that is one more pattern says in its description what the pattern means,
-    /// which nobody should have to read out of it.
+    /// Records the description of a branch of `allOf` that adds a pattern: it explains the pattern in
+    /// words, and becomes the hint.
     fn explain_patterns(&mut self, id: SubschemaId, branch: &Value) {
         let Some(sentence) = branch.get("description").and_then(Value::as_str) else {
             return;

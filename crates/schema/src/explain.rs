@@ -46,7 +46,7 @@ struct WalkPosition<'v, 'p> {
 }
 
 impl<'v> WalkPosition<'v, '_> {
-    fn further(self) -> Self {
+    fn one_step_deeper(self) -> Self {
         WalkPosition {
             steps: self.steps + 1,
             ..self
@@ -119,7 +119,7 @@ impl<'v> Walk<'_, 'v> {
                 SubschemaRule::Closed(rule_text) => self.closed(rule_text, node, &spot),
                 SubschemaRule::Also(other) => {
                     if tried.note(*other) {
-                        self.apply(*other, spot.further(), tried);
+                        self.apply(*other, spot.one_step_deeper(), tried);
                     }
                 }
                 SubschemaRule::Items(items) => self.items(*items, &spot),

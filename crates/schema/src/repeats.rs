@@ -1,8 +1,8 @@
-//! Which item of an array repeats an earlier one, in linear time whatever the items are.
+//! Finds the first item of an array that repeats an earlier one, in linear time for any items.
 //!
-//! The library's own check hashes `[[1], 2]` and `[1, [2]]` alike, so that many items of such shapes
-//! take it quadratic time: 15 s for 20,000, where this takes 55 ms. The hash here tells shapes
-//! apart and is keyed anew for each array.
+//! The library's own check gives `[[1], 2]` and `[1, [2]]` the same hash, so many items of such shapes
+//! take quadratic time: 15 s for 20,000 items, compared with 55 ms here. The hash here depends on the
+//! shape, and has a new key for each array.
 
 use jsonschema::json::cmp;
 use serde_json::{Number, Value};

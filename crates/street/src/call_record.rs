@@ -1,4 +1,4 @@
-//! What a recorder and a log get of one ended call.
+//! The outcome of one call, as the recorder and the log receive it.
 
 use crate::Call;
 use candor_fault::dialects::Wire;

@@ -13,7 +13,7 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What a tool gets beside its arguments.
+/// The context that a tool receives beside its arguments.
 #[derive(Debug)]
 pub struct CallContext<N = ()> {
     pub call: Arc<Call>,

@@ -359,8 +359,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes at the beginning are neither a quote, a backslash nor a control character: eight
-/// at a time, since most of a message is the inside of strings.
+/// Counts the bytes at the beginning that are neither a quote, a backslash nor a control character.
+/// Reads eight at a time, because most of a message is inside strings.
 fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // The high bit of each byte that is zero; bytes after the first one may be wrong.

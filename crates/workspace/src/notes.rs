@@ -85,5 +85,5 @@ impl CallNotes {
     }
 }
 
-/// What a workspace tool gets beside its arguments.
+/// The street's call context with the notes of this server.
 pub(crate) type CallContext = candor_street::CallContext<CallNotes>;

@@ -154,7 +154,7 @@ impl Drop for Held {
     }
 }
 
-/// What a test tool is told to do, in order: `begin`, `done`, `undone`, `wait`, `panic`, `fail`,
+/// The steps of a test tool, in order: `begin`, `done`, `undone`, `wait`, `panic`, `fail`,
 /// `pend`, `pend-badly`.
 #[derive(serde::Deserialize)]
 pub(crate) struct Script {

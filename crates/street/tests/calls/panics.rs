@@ -37,7 +37,7 @@ async fn any_other_panic_on_the_way_back_is_a_bug_like_one_in_a_tool() {
     assert_eq!(told, "internal unknown");
 }
 
-/// What is refused before any tool is found goes the same way back.
+/// A call that is refused before its tool is found is recorded like any other.
 #[tokio::test]
 async fn a_refusal_that_cannot_be_recorded_is_said() {
     let (dispatcher, ..) = panicking("record").dispatcher();

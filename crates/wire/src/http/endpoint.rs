@@ -300,8 +300,8 @@ impl ProgressSink for EventProgress {
     }
 }
 
-/// Everything that a header says. One that stands there twice, or in bytes that are no text, says
-/// something that nobody knows; it is not absent.
+/// Returns the value of a header. A header that occurs twice, or that is not text, has a value that
+/// matches nothing, and does not count as absent.
 fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     let mut all = headers.get_all(name).iter();
     let mut said = String::from_utf8_lossy(all.next()?.as_bytes());

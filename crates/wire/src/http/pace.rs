@@ -128,8 +128,8 @@ impl PacedStream {
 }
 
 impl PacedStream {
-    /// What a write came to, or an error once the peer has read nothing for as long as a connection
-    /// may be idle.
+    /// Returns the result of a write, or an error if the peer has read nothing for as long as a
+    /// connection may be idle.
     fn taken<T>(
         &mut self,
         written: Poll<io::Result<T>>,

@@ -188,8 +188,8 @@ fn acknowledged_writes_survive_a_kill() {
     known.check(&fixture);
 }
 
-/// What git leaves beside a ref when it is killed is taken away by the next server, which knows from
-/// its own lock that the one before died. Without that sign it belongs to a git that is at work.
+/// A killed git leaves a lock file beside a ref. The next server removes it, because its own lock shows
+/// that the previous server died. Otherwise the file belongs to a git that is still running.
 #[test]
 fn lock_of_a_killed_server_is_removed() {
     let fixture = GithubFixture::new();

@@ -49,8 +49,8 @@ fn no(status: u16, more: &'static str, code: &str) -> SystemResponse {
     (status, more, error.to_string())
 }
 
-/// Whatever the order system does not offer is 5001: it is not asked where it said so before, and its
-/// answer 501 means the same. The tool stays listed.
+/// An operation that the order system does not offer is 5001, with or without a call to it: its
+/// capabilities and its answer 501 mean the same. The tool stays listed.
 #[test]
 fn missing_operation_is_5001() {
     let fixture = OrdersFixture::empty();
@@ -151,8 +151,8 @@ fn each_status_maps_to_its_code() {
     "#);
 }
 
-/// Nothing of what an order system says reaches a client but its identifiers; its token reaches
-/// nobody, not even where it is said back to us.
+/// Only identifiers of the order system reach a client, never its texts. Its token reaches nobody, even
+/// if the order system echoes it.
 #[test]
 fn texts_and_tokens_of_the_system_reach_no_client() {
     let fixture = OrdersFixture::empty();

@@ -63,8 +63,8 @@ fn stopped_database_is_4002() {
     assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "2");
 }
 
-/// Three failures in a row open the breaker; the wait that it tells is true: whoever waits that long
-/// is the probe that closes it.
+/// Three failures in a row open the breaker. After the wait that it reports, the next call is the probe
+/// that closes it.
 #[test]
 fn an_open_breaker_is_4002_until_a_probe_passes() {
     let fixture = OrdersFixture::sqlite();

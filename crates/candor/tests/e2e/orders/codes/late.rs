@@ -41,8 +41,8 @@ fn hanging_system_is_3002() {
     );
 }
 
-/// Somebody else holds what the call needs: it ends at its deadline with nothing done, nothing of it
-/// goes on afterwards, and the same key makes the change once the way is free.
+/// If another transaction holds a lock that the call needs, the call fails at its deadline without an
+/// effect, nothing of it continues, and the same key makes the change once the lock is free.
 #[test]
 fn blocked_database_is_3002_and_changes_nothing() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {
@@ -57,7 +57,7 @@ fn blocked_database_is_3002_and_changes_nothing() {
         assert!(waited >= Duration::from_secs(2), "two calls in {waited:?}");
         assert_eq!(database.lines("SELECT COUNT(*) FROM orders"), "0");
         assert_eq!(database.lines("SELECT COUNT(*) FROM keys"), "0");
-        // What was waiting may be told of its end a moment later; the contract says: the same key again.
+        // The database may end the waiting transaction a moment later, so the same key is sent again.
         let id = until_done(&server, &arguments);
         let rows = database.lines("SELECT id, status FROM orders");
         assert_eq!(rows, format!("{id} pending"));
