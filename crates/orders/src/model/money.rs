@@ -12,11 +12,11 @@ const MAX: i128 = 10_i128.pow(MONEY_DIGITS) - 1;
 
 /// A decimal number whose currency may not be known yet. It serializes as the text that was given.
 ///
-/// The text is parsed once, when a request is deserialized. [`Amount::to_money`] only computes.
+/// The text is parsed once, when a request is deserialized. [`DecimalAmount::to_money`] only computes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecimalAmount {
     text: String,
-    /// The digits without the point. Saturates: [`Amount::to_money`] rejects such a number anyway.
+    /// The digits without the point. Saturates: [`DecimalAmount::to_money`] rejects such a number anyway.
     digits: i128,
     /// The number of digits before the point, without leading zeros.
     whole: usize,
