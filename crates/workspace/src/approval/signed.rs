@@ -70,8 +70,8 @@ impl<S: Signable> SignedStatement<S> {
         })
     }
 
-    /// A statement with an armored signature that was made elsewhere, over the bytes that
-    /// [`message`](Signed::message) gives, such as by `ssh-keygen -Y sign -n candor-approval`.
+    /// Combines a statement with an armored signature over the bytes of
+    /// [`message`](SignedStatement::message), for example one of `ssh-keygen -Y sign -n candor-approval`.
     pub fn with_signature(statement: S, armored: &str) -> Result<SignedStatement<S>, SignedError> {
         statement.validate().map_err(SignedError::Statement)?;
         let signature = format!("{}\n", armored.trim().replace("\r\n", "\n"));

@@ -62,8 +62,8 @@ impl Root {
         self.id
     }
 
-    /// The disk beneath the root, which follows no links at all: for paths that
-    /// [`resolve_path`](super::locate) has answered.
+    /// Returns the disk beneath the root. It follows no links, so it takes only paths that
+    /// [`resolve_path`](super::resolve_path) has resolved.
     pub fn disk(&self) -> RealDisk {
         self.disk.clone()
     }

@@ -1,9 +1,9 @@
 //! The paths that an agent never writes, and those that it never reads.
 //!
-//! Both are judged on real paths from the root, and on the places of the links that led there
-//! ([`ResolvedPath::any`](crate::path::Located::any)). Names are compared as the least careful file system
-//! would compare them: without regard to case, to characters that nobody sees, and to dots and spaces
-//! at the end. So `.GIT` is protected even if it is another directory.
+//! Both lists apply to real paths from the root, and to the paths of the links that led there
+//! ([`ResolvedPath::any`](crate::path::ResolvedPath::any)). Names are compared as the least careful file
+//! system would compare them: without regard to case, invisible characters, and trailing dots and spaces.
+//! So `.GIT` is protected even if it is another directory.
 
 mod deny_read;
 mod fold_name;
