@@ -58,7 +58,7 @@ impl From<CorruptFile> for CacheAccessError {
     }
 }
 
-/// What the opening of a cache may rely on.
+/// The basis on which a cache is trusted when it is opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TrustBasis<'a> {
     /// The proof and the indexes in the cache itself.

@@ -7,7 +7,7 @@ use std::io;
 /// The maximum number of temporary files that crashed writers may leave.
 const TEMPORARY_MAX: usize = 64;
 
-/// What to do if the file exists.
+/// The behaviour if the file exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfExists {
     /// It stays, and writing is EEXIST.
