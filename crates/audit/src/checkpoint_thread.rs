@@ -64,7 +64,7 @@ impl CheckpointWriter {
 
 pub(crate) struct CheckpointThread {
     shared: Arc<SharedPosition>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -124,24 +124,30 @@ impl CheckpointThread {
             .spawn(move || write_checkpoints(&shared_with_thread, &log, last, &writer))?;
         Ok(CheckpointThread {
             shared,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
         })
     }
 
     pub(crate) fn sender(&self) -> PositionSender {
         PositionSender(self.shared.clone())
     }
-}
 
-impl Drop for CheckpointThread {
-    /// Writes the last checkpoint.
-    fn drop(&mut self) {
+    /// Writes the last checkpoint and ends the thread.
+    pub(crate) fn finish(&self) {
         self.shared.state().closing = true;
         self.shared.changed.notify_one();
-        if let Some(thread) = self.thread.take() {
+        // Held while the thread ends: a second caller returns after the last checkpoint too.
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
             // After a panic the checkpoint is older than the log, which is harmless.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for CheckpointThread {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

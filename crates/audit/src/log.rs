@@ -203,6 +203,14 @@ impl Log {
         waiting.blocking_recv().unwrap_or(Err(AppendError::Closed))
     }
 
+    /// Writes the checkpoint of the lines whose appends have ended; no later one is written. For
+    /// callers that may block, before a process exits that may still share this log.
+    pub fn finish_checkpoints(&self) {
+        if let Some(checkpoint_thread) = &self.checkpoint_thread {
+            checkpoint_thread.finish();
+        }
+    }
+
     fn enqueue(
         &self,
         members: Map<String, Value>,

@@ -96,8 +96,17 @@ impl<S: Server> Dispatcher<S> {
     }
 
     /// Waits until every call has ended, `patience` at most; what runs then is cut and recorded, but
-    /// a change that has begun is carried on for a little longer.
+    /// a change that has begun is carried on for a little longer. Then closes the server.
     pub async fn drain(&self, patience: Duration) {
+        self.end_calls(patience).await;
+        let server = Arc::clone(&self.server);
+        let closed = tokio::task::spawn_blocking(move || server.close());
+        if tokio::time::timeout(LAST_PATIENCE, closed).await.is_err() {
+            tracing::error!("the server was still closing at the end");
+        }
+    }
+
+    async fn end_calls(&self, patience: Duration) {
         self.running.close();
         if tokio::time::timeout(patience, self.running.wait())
             .await
@@ -143,7 +152,7 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// The time that interrupted calls have for their records.
+/// The time that interrupted calls have for their records, and then the server to close.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 impl<S: Server> fmt::Debug for Dispatcher<S> {

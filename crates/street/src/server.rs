@@ -88,4 +88,8 @@ pub trait Server: Send + Sync + Sized + 'static {
     fn note(&self, entry: &CallRecord<'_, Self::Dialect, Self::Notes>) {
         let _ = entry;
     }
+
+    /// Writes what must be on disk when the process exits. Called once, after the last call; may block.
+    /// A server cannot rely on being dropped: a thread that waits for input may share it to the end.
+    fn close(&self) {}
 }

@@ -281,4 +281,10 @@ impl Server for WorkspaceServer {
             hash: receipt.hash.to_string(),
         }))
     }
+
+    fn close(&self) {
+        if let Some(session) = self.session() {
+            session.log.finish_checkpoints();
+        }
+    }
 }

@@ -73,3 +73,16 @@ fn calls_of_an_ending_server_fail() {
         "{lines:?}"
     );
 }
+
+/// The last checkpoint is written before the server exits, even while its input stays open.
+#[test]
+fn a_signal_does_not_cost_the_last_checkpoint() {
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    client.server.process().signal("TERM");
+    let exit = client.server.process().exit_within(LIMIT);
+    assert_eq!(exit, Some(Exit::Code(0)));
+    let checkpoint = std::fs::read(fixture.state().join("checkpoint.json")).unwrap();
+    let checkpoint: Value = serde_json::from_slice(&checkpoint).unwrap();
+    assert_eq!(checkpoint["seq"], fixture.log_lines().len());
+}
