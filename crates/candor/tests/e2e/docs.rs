@@ -177,3 +177,24 @@ fn every_limit_has_its_test() {
         );
     }
 }
+
+/// A page that names a file or a folder of the repository names one that exists.
+#[test]
+fn paths_in_the_guides_for_developers_exist() {
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let paths = text.split('`').skip(1).step_by(2).filter(|code| {
+            let first = code.split('/').next();
+            code.contains('/')
+                && !code.contains([' ', '*'])
+                && root().join(first.unwrap_or_default()).is_dir()
+        });
+        let paths: Vec<_> = paths.collect();
+        if page == "ARCHITECTURE.md" {
+            assert!(paths.len() > 50, "{paths:?}");
+        }
+        for path in paths {
+            assert!(root().join(path).exists(), "{page} names `{path}`");
+        }
+    }
+}
