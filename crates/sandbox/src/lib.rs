@@ -1,4 +1,4 @@
-//! Starts a process that can do no harm: commands of an agent, and later servers of others.
+//! Starts a process with few rights: commands of an agent, and later servers of others.
 //!
 //! Three processes take part. The server computes the grants of the command and waits. The *warden* is
 //! the same program, started again: it starts the command, ends it in time, and leaves none of its
@@ -41,7 +41,7 @@ mod writable;
 pub use grants::{MAX_DEPTH, MAX_ENTRIES, MAX_GRANTS};
 pub use helper::{Stage, helper_main};
 pub use outcome::{CommandOutcome, RunError, SetupStep, WritableError};
-pub use probe::{Offer, Unavailable, probe};
+pub use probe::{NoSandboxReason, SandboxSupport, probe};
 pub use run::run;
 pub use spec::{Helper, Limits, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, PathRules, SYSTEM_PATHS, Spec};
 pub use stop::{StopHandle, StopSignal, stop_channel};

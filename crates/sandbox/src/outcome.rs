@@ -1,6 +1,6 @@
 //! The outcome of a command, and the errors that keep it from running.
 
-use super::probe::Unavailable;
+use super::probe::NoSandboxReason;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -47,7 +47,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// The kernel offers no sandbox, and the specification does not allow running without one.
-    NoSandbox(Unavailable),
+    NoSandbox(NoSandboxReason),
     /// A directory of [`Spec::write`](crate::Spec::write) cannot be writable.
     Writable {
         path: PathBuf,

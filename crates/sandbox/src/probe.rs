@@ -5,15 +5,15 @@ use std::fmt;
 
 /// The sandbox that the kernel offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
+pub enum SandboxSupport {
     /// Landlock, with its version.
     Landlock(u8),
-    Unavailable(Unavailable),
+    Unavailable(NoSandboxReason),
 }
 
 /// The reason why there is no sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unavailable {
+pub enum NoSandboxReason {
     /// Landlock is not built in or not enabled.
     NoLandlock,
     /// Landlock is older than version 3, which does not cover truncation.
@@ -21,17 +21,17 @@ pub enum Unavailable {
     Processor,
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for NoSandboxReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unavailable::NoLandlock => f.write_str(
+            NoSandboxReason::NoLandlock => f.write_str(
                 "this kernel has no Landlock, or it is switched off; Linux 6.2 or newer has it",
             ),
-            Unavailable::OldLandlock(version) => write!(
+            NoSandboxReason::OldLandlock(version) => write!(
                 f,
                 "this kernel's Landlock has version {version}, which does not protect files from being truncated; Linux 6.2 or newer does"
             ),
-            Unavailable::Processor => {
+            NoSandboxReason::Processor => {
                 f.write_str("system calls cannot be filtered on this kind of processor")
             }
         }
@@ -39,14 +39,16 @@ impl fmt::Display for Unavailable {
 }
 
 /// Returns the sandbox that this kernel offers. Changes nothing.
-pub fn probe() -> Offer {
+pub fn probe() -> SandboxSupport {
     if seccompiler::TargetArch::try_from(std::env::consts::ARCH).is_err() {
-        return Offer::Unavailable(Unavailable::Processor);
+        return SandboxSupport::Unavailable(NoSandboxReason::Processor);
     }
     match version() {
-        ABI::Unsupported => Offer::Unavailable(Unavailable::NoLandlock),
-        old @ (ABI::V1 | ABI::V2) => Offer::Unavailable(Unavailable::OldLandlock(old as u8)),
-        version => Offer::Landlock(version as u8),
+        ABI::Unsupported => SandboxSupport::Unavailable(NoSandboxReason::NoLandlock),
+        old @ (ABI::V1 | ABI::V2) => {
+            SandboxSupport::Unavailable(NoSandboxReason::OldLandlock(old as u8))
+        }
+        version => SandboxSupport::Landlock(version as u8),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::grants::{GrantBuilder, MAX_GRANTS};
 use crate::helper::Stage;
 use crate::job::{Job, OsText, StartFailure, WardenReport, receive, send};
 use crate::outcome::{CommandOutcome, RunError, SetupStep};
-use crate::probe::{Offer, probe};
+use crate::probe::{SandboxSupport, probe};
 use crate::scratch::Scratch;
 use crate::spec::{Helper, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, PathRules, Spec};
 use crate::stop::StopSignal;
@@ -55,9 +55,9 @@ impl Running {
     fn start(spec: &Spec, rules: &PathRules<'_>, helper: &Helper) -> Result<Running, RunError> {
         check_form(spec)?;
         let sandboxed = match probe() {
-            Offer::Landlock(_) => true,
-            Offer::Unavailable(_) if spec.allow_unsandboxed => false,
-            Offer::Unavailable(reason) => return Err(RunError::NoSandbox(reason)),
+            SandboxSupport::Landlock(_) => true,
+            SandboxSupport::Unavailable(_) if spec.allow_unsandboxed => false,
+            SandboxSupport::Unavailable(reason) => return Err(RunError::NoSandbox(reason)),
         };
         let hide = hidden_directories(spec)?;
         let name = spec.argv.first().map_or("", String::as_str);

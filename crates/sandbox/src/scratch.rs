@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The time limit of the removal. Whatever is left then stays for the system's own clean-up.
+/// The time limit of the removal. Files that are left then stay for the system's own clean-up.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A directory that is removed on drop.

@@ -47,7 +47,8 @@ pub const SYSTEM_PATHS: &[&str] = &[
 pub struct Spec {
     /// The program and its arguments. No shell interprets them.
     pub argv: Vec<String>,
-    /// The working directory, canonical. The command may read it, except for what [`PathRules`] hides.
+    /// The working directory, canonical. The command may read it, except for the paths that
+    /// [`PathRules`] hides.
     pub root: PathBuf,
     /// Directories below the root that the command may change, relative to it. They are created if
     /// missing.

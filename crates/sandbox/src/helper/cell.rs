@@ -1,4 +1,4 @@
-//! The cell: gives up what the command must not have, then becomes the command.
+//! The cell: gives up everything that the command must not have, then becomes the command.
 
 use super::{filter, limits, rules};
 use crate::job::{Job, StartFailure, receive, send};
@@ -38,7 +38,7 @@ fn become_the_command() -> Result<Never, StartFailure> {
     if getppid().is_none_or(|parent| parent.as_raw_pid() != job.warden) {
         return Err(at(SetupStep::Start)(io::ErrorKind::BrokenPipe.into()));
     }
-    // A session of its own has no terminal to write to.
+    // A new session has no terminal to write to.
     setsid().map_err(|e| at(SetupStep::Start)(e.into()))?;
 
     let root = open_root(&job).map_err(at(SetupStep::Root))?;

@@ -1,4 +1,4 @@
-//! The seccomp filter, for whatever Landlock does not cover.
+//! The seccomp filter, for the system calls that Landlock does not cover.
 
 use crate::job::{Job, StartFailure};
 use crate::outcome::SetupStep;

@@ -39,7 +39,7 @@ impl FromStr for Stage {
     }
 }
 
-/// Runs a stage and returns the exit code. Must be called in a process of its own that has started no
+/// Runs a stage and returns the exit code. Must be called in a separate process that has started no
 /// thread. The job is read from stdin, the report goes to stdout, the command's output to stderr.
 pub fn helper_main(stage: Stage) -> u8 {
     match stage {

@@ -1,7 +1,7 @@
 //! Kernels without a sandbox, simulated by filters that refuse the missing system calls.
 
 use crate::fixture::Fixture;
-use candor_sandbox::{Offer, RunError, Unavailable, probe};
+use candor_sandbox::{NoSandboxReason, RunError, SandboxSupport, probe};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule,
@@ -29,13 +29,16 @@ fn refuse_call(call: i64, rules: Vec<SeccompRule>, error: u32) {
 fn without_landlock_a_command_runs_only_if_that_is_allowed() {
     let fixture = Fixture::new();
     refuse_call(LANDLOCK_CREATE_RULESET, Vec::new(), ENOSYS);
-    assert_eq!(probe(), Offer::Unavailable(Unavailable::NoLandlock));
+    assert_eq!(
+        probe(),
+        SandboxSupport::Unavailable(NoSandboxReason::NoLandlock)
+    );
     let script = format!("{} kill -TERM $$", crate::ending::ESCAPE);
     let mut spec = fixture.spec(&["sh", "-c", &script]);
     let refused = fixture.try_run(&spec).unwrap_err();
     assert!(matches!(
         refused,
-        RunError::NoSandbox(Unavailable::NoLandlock)
+        RunError::NoSandbox(NoSandboxReason::NoLandlock)
     ));
     assert!(!fixture.path("work/target/pid").exists(), "nothing ran");
 

@@ -1,7 +1,7 @@
 //! The start of a command: a missing program differs from a failing one, and real programs run.
 
 use crate::fixture::Fixture;
-use candor_sandbox::{Offer, RunError, probe};
+use candor_sandbox::{RunError, SandboxSupport, probe};
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn write_script(fixture: &Fixture, name: &str, text: &str, mode: u32) {
 
 #[test]
 fn this_kernel_has_a_sandbox() {
-    assert!(matches!(probe(), Offer::Landlock(3..)));
+    assert!(matches!(probe(), SandboxSupport::Landlock(3..)));
 }
 
 #[test]
