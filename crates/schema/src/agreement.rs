@@ -99,7 +99,7 @@ fn members(schema: BoxedStrategy<Value>) -> impl Strategy<Value = Value> {
     prop::collection::vec((select(&NAMES[..]), schema), 0..4).prop_map(object)
 }
 
-/// Keywords that apply subschemas; `deep` may go back to anything, `here` may not.
+/// Generates keywords that apply subschemas; `deep` may refer to any subschema, `here` may not.
 fn applicators(
     here: BoxedStrategy<Value>,
     deep: BoxedStrategy<Value>,
@@ -165,7 +165,7 @@ impl Picks {
     }
 }
 
-/// A value that tries to fit a schema.
+/// Generates a value that tries to fit a schema.
 fn fitting(schema: &Value, root: &Value, picks: &mut Picks, depth: u8) -> Value {
     if depth == 0 {
         return Value::Null;
@@ -218,7 +218,7 @@ fn fitting_object(schema: &Value, root: &Value, picks: &mut Picks, depth: u8) ->
     known_names.chain(required).map(member).collect()
 }
 
-/// Changes one place of a value.
+/// Changes one part of a value.
 fn change(value: &mut Value, picks: &mut Picks, other: &Value) {
     match value {
         Value::Array(items) if !items.is_empty() && picks.pick(3) > 0 => {
@@ -255,7 +255,7 @@ fn case(foreign: bool) -> impl Strategy<Value = (Value, Value)> {
     })
 }
 
-/// The library as it comes, with the same formats.
+/// Compiles a schema with the unmodified library, with the same formats.
 fn library(schema: &Value) -> Validator {
     jsonschema::options()
         .with_draft(Draft::Draft202012)

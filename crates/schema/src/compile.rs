@@ -1,12 +1,12 @@
 //! Turns a schema into rules, in the order in which violations are reported.
 //!
 //! The order is the one that the contract fixes (`not`, `required`, additional properties,
-//! properties; array length, then items; `maxLength`, `minLength`, `pattern`), and where that is
-//! silent, the order of AJV 8, the library whose wording was frozen: numbers, strings, what goes
-//! for every type, arrays, objects. So `const` and `enum` come before `not`; `anyOf`, `oneOf` and
-//! `allOf` right after it; `uniqueItems` after the length; the number of members before
-//! `required`. `$ref` and `allOf` are transparent: what they lead to is reported in place. What
-//! only the library can decide comes last.
+//! properties; array length, then items; `maxLength`, `minLength`, `pattern`), and if the contract
+//! has no rule, the order of AJV 8, the library whose wording was frozen: numbers, strings,
+//! keywords of every type, arrays, objects. So `const` and `enum` come before `not`; `anyOf`,
+//! `oneOf` and `allOf` right after it; `uniqueItems` after the length; the number of members before
+//! `required`. `$ref` and `allOf` are transparent: the violations of their subschemas are reported
+//! in their position. Keywords that only the library can decide come last.
 
 use crate::hint::{advice, alternatives};
 use crate::subschema::{
@@ -104,7 +104,7 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    /// The subschema that a pointer leads to.
+    /// Compiles the subschema that a pointer refers to.
     fn target(&mut self, pointer: &'a str) -> Option<SubschemaId> {
         if let Some(known) = self.targets.get(pointer) {
             return Some(*known);
@@ -248,7 +248,8 @@ impl<'a> Compiler<'a> {
         SubschemaRule::Demand(demand)
     }
 
-    /// Many subschemas have parts in common (`type: string`); each is compiled once.
+    /// Adds a part of a subschema. Many subschemas have parts in common (`type: string`); each is
+    /// compiled once.
     fn part(&mut self, part: Value) -> ProbeId {
         let next = ProbeId(self.parts.len());
         let id = *self.part_ids.entry(part.to_string()).or_insert(next);
@@ -258,7 +259,7 @@ impl<'a> Compiler<'a> {
         id
     }
 
-    /// The keywords that only the library can decide, with those whose meaning they change.
+    /// Returns the keywords that only the library can decide, with those that change their meaning.
     fn foreign(&self, keywords: &Map<String, Value>) -> Map<String, Value> {
         let is_foreign = |name: &str, rule: &Value| match name {
             "$ref" => !self.is_local(rule),
@@ -285,7 +286,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// `properties` without what they demand.
+/// Returns `properties` without their subschemas.
 fn names_only(properties: &Value) -> Value {
     let names = properties.as_object().into_iter().flat_map(Map::keys);
     names
@@ -293,7 +294,7 @@ fn names_only(properties: &Value) -> Value {
         .collect()
 }
 
-/// The pointer of a reference into the schema itself.
+/// Returns the pointer of a reference into the schema itself.
 fn local(reference: &str) -> Option<&str> {
     let pointer = reference.strip_prefix('#')?;
     let plain = pointer.is_empty() || pointer.starts_with('/');

@@ -53,7 +53,8 @@ fn refers(part: &Value) -> bool {
     }
 }
 
-/// The schema with its referring parts as further definitions, so that they can be found in it.
+/// Adds the parts that contain references to the schema as further definitions, so that they
+/// resolve in it.
 fn with_parts(schema: &Value, parts: &[Value]) -> (Value, Vec<String>) {
     let mut document = schema.as_object().cloned().unwrap_or_default();
     let own = document.get("$defs").and_then(Value::as_object).cloned();

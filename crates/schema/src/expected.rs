@@ -1,4 +1,4 @@
-//! Describes what each keyword expects, in words that continue "must be".
+//! Describes the expectation of each keyword, in words that continue "must be".
 
 use crate::hint::{alternatives, excluded};
 use crate::violation_collector::cut;
@@ -11,7 +11,7 @@ const VALUES_NAMED: usize = 10;
 /// The most characters of a value or a pattern that are quoted.
 const QUOTED_CHARS_MAX: usize = 256;
 
-/// Returns what `keyword: rule` expects.
+/// Describes the expectation of `keyword: rule`.
 pub(crate) fn expected(keyword: &str, rule: &Value) -> String {
     match keyword {
         "type" => one_of_types(rule),

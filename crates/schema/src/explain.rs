@@ -1,8 +1,7 @@
-//! Says everything that is wrong about a value, in the order of the rules.
+//! Reports everything that is wrong about a value, in the order of the rules.
 //!
-//! A wrong type ends the checks of its value, but for `enum`, and for the range of a number that
-//! is not the integer it should be. A subschema to which several references lead is tried once on
-//! each value.
+//! A wrong type ends the checks of its value, except for `enum`, and for the range of a number that
+//! should be an integer. A subschema to which several references lead is tried once on each value.
 
 use crate::depth::VALUE_DEPTH_MAX;
 use crate::hint;
@@ -234,7 +233,8 @@ fn outlives_wrong_type(rule: &SubschemaRule, node: &Subschema, value: &Value) ->
     }
 }
 
-/// The members beside `properties`, in the order in which they were given, each with all members.
+/// Returns the members that `properties` does not list, in the order in which they were given, each
+/// with all members.
 fn unknown<'v>(
     value: &'v Value,
     node: &Subschema,

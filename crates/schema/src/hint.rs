@@ -40,13 +40,14 @@ fn near_values(rule: &Value) -> HintSource {
     }
 }
 
-/// The one or two members that `not: {required: […]}` excludes.
+/// Returns the one or two members that `not: {required: […]}` excludes.
 pub(crate) fn excluded(rule: &Value) -> Option<Vec<&str>> {
     let names = only_required(rule)?;
     (1..=2).contains(&names.len()).then_some(names)
 }
 
-/// The members of which `anyOf` or `oneOf` wants one, where each branch wants just that, quoted.
+/// Returns the members of which `anyOf` or `oneOf` requires one, quoted, if no branch requires
+/// anything else.
 pub(crate) fn alternatives(rule: &Value) -> Option<Vec<String>> {
     let branches = rule.as_array()?;
     let one_name = |branch| match only_required(branch)?.as_slice() {
@@ -59,7 +60,7 @@ pub(crate) fn alternatives(rule: &Value) -> Option<Vec<String>> {
         .then_some(names)
 }
 
-/// The members that a subschema requires, if it demands nothing else.
+/// Returns the members that a subschema requires, if it demands nothing else.
 fn only_required(schema: &Value) -> Option<Vec<&str>> {
     let keywords = schema.as_object().filter(|keywords| keywords.len() == 1)?;
     let names = keywords.get("required")?.as_array()?.iter();
@@ -68,13 +69,13 @@ fn only_required(schema: &Value) -> Option<Vec<&str>> {
         .collect()
 }
 
-/// The word that a wrong value was probably meant to be.
+/// Returns the allowed word that a wrong value was probably meant to be.
 pub(crate) fn near_value(allowed: &[String], value: &Value) -> Option<String> {
     let near = nearest(value.as_str()?, allowed.iter().map(String::as_str))?;
     Some(format!("did you mean '{near}'?"))
 }
 
-/// The member that an unknown one was probably meant to be.
+/// Returns the member that an unknown one was probably meant to be.
 pub(crate) fn unknown(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
     let names = node.properties.iter().map(|(known, _)| known.as_str());
     let near = nearest(name, names.filter(|known| !given.contains_key(*known)))?;
@@ -82,7 +83,7 @@ pub(crate) fn unknown(name: &str, node: &Subschema, given: &Map<String, Value>) 
     Some(format!("did you mean '{near}' instead of '{name}'?"))
 }
 
-/// The unknown member under which a missing one was probably given.
+/// Returns the unknown member under which a missing one was probably given.
 pub(crate) fn missing(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
     let names = given.keys().take(MEMBERS_SEEN).map(String::as_str);
     let near = nearest(name, names.filter(|given| !node.known.contains(*given)))?;

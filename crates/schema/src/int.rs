@@ -4,10 +4,11 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// An integer from `MIN` to `MAX`, taking everything that a schema's `integer` takes.
+/// An integer from `MIN` to `MAX`. It accepts every number that the type `integer` of a schema
+/// accepts.
 ///
-/// Plain serde refuses `1.0` for an `i64`, so that a tool would refuse what its published schema
-/// admits.
+/// Plain serde refuses `1.0` for an `i64`, so a tool would refuse arguments that its published
+/// schema accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Int<const MIN: i64, const MAX: i64>(i64);
 
@@ -29,7 +30,6 @@ impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
         }
     }
 
-    /// The integer.
     pub const fn get(self) -> i64 {
         self.0
     }
@@ -76,8 +76,8 @@ impl<const MIN: i64, const MAX: i64> Serialize for Int<MIN, MAX> {
 
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Int<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Not an integer by name: what serde has put aside for a flattened struct gives floats only
-        // to those who take anything.
+        // Not `deserialize_i64`: serde buffers the members of a flattened struct, and returns
+        // floats from that buffer only to `deserialize_any`.
         deserializer.deserialize_any(IntVisitor)
     }
 }

@@ -1,8 +1,8 @@
-//! Are these arguments right, and if not, everything that is wrong, in order.
+//! Validates arguments and reports everything that is wrong, in order.
 //!
-//! Everything here is pure. A [`Schema`] holds the text that is published and enforces that very
-//! text: `jsonschema` decides, and a walk of our own says why, in a fixed order and wording.
-//! [`Int`] is the integer that such a schema means, and [`nearest`] the name that was meant.
+//! Everything here is pure. A [`Schema`] contains the text that is published and enforces that text:
+//! `jsonschema` decides, and our own walk reports the reasons, in a fixed order and wording. [`Int`]
+//! is the integer that such a schema means, and [`nearest`] finds the name that was meant.
 //!
 //! ```
 //! use candor_schema::Schema;

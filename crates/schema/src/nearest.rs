@@ -1,9 +1,9 @@
-//! The known name that a mistyped one was probably meant to be.
+//! Finds the allowed name that a mistyped one was probably meant to be.
 
 /// The most characters of a name that is compared.
 pub const NEAR_CHARS_MAX: usize = 64;
 
-/// The most known names that are compared.
+/// The maximum number of names that are compared.
 pub const NEAR_CANDIDATES_MAX: usize = 512;
 
 /// Names that share a beginning (`repository` and `repo`) are near from this similarity on.

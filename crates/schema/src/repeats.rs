@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-/// The first item that equals an earlier one, as `(repeat, first)`.
+/// Finds the first item that equals an earlier one, as `(repeat, first)`.
 pub(crate) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     let mut seen = HashMap::with_capacity(items.len());
     items.iter().enumerate().find_map(|(index, item)| {
@@ -18,7 +18,7 @@ pub(crate) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     })
 }
 
-/// A value that equals what JSON Schema calls equal: `1` is `1.0`, members have no order.
+/// A value that is compared as JSON Schema compares: `1` equals `1.0`, members have no order.
 struct ByMeaning<'a>(&'a Value);
 
 impl PartialEq for ByMeaning<'_> {
@@ -53,7 +53,7 @@ impl Hash for ByMeaning<'_> {
     }
 }
 
-/// Numbers that are equal hash alike, however they are written.
+/// Hashes a number so that equal numbers have the same hash, however they are written.
 fn hash_number<H: Hasher>(number: &Number, state: &mut H) {
     // Every `f64` below it fits an `i128`; above it none equals an integer that JSON can hold here.
     const INTEGERS_END: f64 = 1e38;
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(repeat(json!(["a", "b", "c", "b", "a"])), Some((3, 1)));
     }
 
-    /// Different nestings of nothing: the library hashes all of them alike.
+    /// Builds one of many nestings of empty arrays: the library hashes all of them alike.
     fn shape(mut bits: u32) -> Value {
         let mut shape = json!([]);
         while bits > 0 {

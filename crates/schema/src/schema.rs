@@ -13,7 +13,8 @@ use jsonschema::Validator;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-/// One JSON Schema (draft 2020-12): the text that is published, and what enforces that very text.
+/// One JSON Schema (draft 2020-12): the text that is published, and the rules that enforce that
+/// text.
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
@@ -49,12 +50,12 @@ impl Schema {
         Schema::new(schema)
     }
 
-    /// The published text: compact JSON, members in the order in which they were written.
+    /// Returns the published text: compact JSON, members in the order in which they were written.
     pub fn text(&self) -> &str {
         self.text.get()
     }
 
-    /// The published text, ready to be put into other JSON.
+    /// Returns the published text, ready to be put into other JSON.
     pub fn raw(&self) -> &RawValue {
         &self.text
     }
@@ -88,7 +89,7 @@ impl Schema {
     }
 }
 
-/// The one violation of a value that is wrong as a whole.
+/// Returns the one violation of a value that is wrong as a whole.
 fn whole(value: &Value, expected: String) -> Violations {
     let mut report = ViolationCollector::default();
     report.add(SCHEMA, &ValueLocation::Root, value, || {

@@ -1,4 +1,4 @@
-//! Collects violations with their places: the first with their texts, the rest counted.
+//! Collects violations with their locations: the first with their texts, the rest counted.
 
 use crate::subschema::RuleText;
 use candor_fault::{
@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 pub(crate) enum ValueLocation<'a> {
     /// The whole value.
     Root,
-    /// A member of the object at another place.
+    /// A member of the object at another location.
     Member(&'a ValueLocation<'a>, &'a str),
-    /// An item of the array at another place.
+    /// An item of the array at another location.
     Item(&'a ValueLocation<'a>, usize),
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct ViolationCollector<'v> {
 }
 
 impl<'v> ViolationCollector<'v> {
-    /// Adds one; `say` is asked for its text and hint only if they will be seen.
+    /// Adds a violation. `say` is called for its text and hint only if they will be shown.
     pub(crate) fn add(
         &mut self,
         keyword: &'static str,
@@ -95,7 +95,7 @@ impl<'v> ViolationCollector<'v> {
         if self.violations.shown().len() < VIOLATIONS_MAX {
             return false;
         }
-        // The kind depends on the keyword, and on whether the place is the root.
+        // The kind depends on the keyword, and on whether the location is the root.
         let path = match location {
             ValueLocation::Root => ArgumentPath::default(),
             ValueLocation::Member(..) | ValueLocation::Item(..) => {

@@ -4,7 +4,7 @@ use crate::expected::expected;
 use crate::subschema::RuleText;
 use serde_json::{Value, json};
 
-/// The keyword of what only the library can decide.
+/// The keyword of violations that only the library can find.
 pub(crate) const SCHEMA: &str = "schema";
 
 /// Returns the texts for a broken `keyword: rule`.
@@ -83,7 +83,7 @@ fn params(keyword: &str, rule: &Value) -> Value {
     }
 }
 
-/// The names in `type`, be it one or several.
+/// Returns the names in `type`, which has one or several.
 pub(crate) fn type_names(rule: &Value) -> Vec<&str> {
     match rule {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
@@ -91,7 +91,7 @@ pub(crate) fn type_names(rule: &Value) -> Vec<&str> {
     }
 }
 
-/// The text of a keyword whose value is text.
+/// Returns the value of a keyword whose value is text.
 pub(crate) fn text(rule: &Value) -> &str {
     rule.as_str().unwrap_or_default()
 }
