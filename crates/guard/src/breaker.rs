@@ -1,9 +1,9 @@
-//! A circuit breaker: after enough failures in a row, a system is not called for a while.
+//! A circuit breaker: after enough consecutive failures, a system is not called for a while.
 //!
-//! Failures are counted in a row, not as a share of a window. A system that is down fails every
-//! call, and is noticed after the same known number of calls on a quiet day and on a busy one;
-//! one that still answers some calls is still worth calling. A share needs a window and a minimum
-//! of calls, which few callers have and nobody can tell in advance.
+//! Consecutive failures are counted, not a share of a window. A system that is down fails every
+//! call, and is detected after the same number of calls on a quiet day and on a busy one; a system
+//! that still answers some calls is still worth calling. A share needs a window and a minimum
+//! number of calls, which few callers have and which cannot be chosen in advance.
 
 use std::error::Error;
 use std::fmt;
@@ -36,7 +36,7 @@ pub enum BreakerState {
     Closed,
     /// No call passes until the pause is over.
     Open,
-    /// The pause is over: one call probes or may probe, everybody else waits for what it finds.
+    /// The pause is over: one call probes or may probe, all others wait for its outcome.
     HalfOpen,
 }
 
@@ -51,7 +51,7 @@ pub struct Breaker {
 #[derive(Debug)]
 struct State {
     circuit: Circuit,
-    /// Counts the changes of `circuit`; an outcome from before the last change says nothing new.
+    /// Counts the changes of `circuit`; an outcome from before the last change is ignored.
     epoch: u64,
 }
 
@@ -69,7 +69,7 @@ enum Circuit {
 }
 
 impl Breaker {
-    /// A closed breaker that opens for `pause` after `failures` failures in a row.
+    /// Creates a closed breaker that opens for `pause` after `failures` consecutive failures.
     pub fn new(failures: NonZeroU32, pause: Duration) -> Breaker {
         let circuit = Circuit::Closed { failures: 0 };
         let state = Mutex::new(State { circuit, epoch: 0 });
@@ -80,7 +80,7 @@ impl Breaker {
         }
     }
 
-    /// Lets one call through, which owes an outcome, or says how long to wait.
+    /// Admits one call, which must report its outcome, or returns how long to wait.
     pub fn enter(&self) -> Result<BreakerPass<'_>, BreakerOpen> {
         let mut state = self.lock();
         match state.circuit {
@@ -172,8 +172,8 @@ enum Outcome {
     None,
 }
 
-/// One call's way through the breaker. Dropped without an outcome it says nothing about the
-/// system; if it was the probe, the next call is.
+/// The admission of one call. If it is dropped without an outcome, nothing is counted; if it was
+/// the probe, the next call probes.
 #[derive(Debug)]
 #[must_use = "a pass that is dropped leaves no outcome"]
 pub struct BreakerPass<'a> {
@@ -182,20 +182,20 @@ pub struct BreakerPass<'a> {
 }
 
 impl BreakerPass<'_> {
-    /// The system answered, be it with a refusal.
+    /// Records that the system answered, even with a refusal.
     pub fn succeeded(self) {
         self.breaker.settle(self.epoch, Outcome::Success);
     }
 
-    /// The system failed.
+    /// Records that the system failed.
     pub fn failed(self) {
         self.breaker.settle(self.epoch, Outcome::Failure);
     }
 }
 
 impl Drop for BreakerPass<'_> {
-    /// After an outcome this changes nothing: a probe's outcome has ended its epoch, and a pass
-    /// through a closed breaker holds no place.
+    /// Frees the probe. After an outcome this changes nothing: the outcome of a probe has ended its
+    /// epoch, and an admission by a closed breaker occupies nothing.
     fn drop(&mut self) {
         self.breaker.settle(self.epoch, Outcome::None);
     }
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(through, 1);
     }
 
-    /// The breaker told as a story: everything that happened since the circuit last changed.
+    /// A model of the breaker: everything that happened since the circuit last changed.
     #[derive(Debug)]
     enum Model {
         Closed { calls: Vec<usize>, row: u32 },

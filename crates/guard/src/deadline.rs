@@ -14,18 +14,17 @@ const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// The deadline this long from now.
+    /// Returns the deadline this long from now.
     pub fn after(time: Duration) -> Deadline {
         let now = Instant::now();
         Deadline(now.checked_add(time).unwrap_or_else(|| now + FAR))
     }
 
-    /// The deadline at an instant.
+    /// Returns the deadline at an instant.
     pub const fn at(instant: Instant) -> Deadline {
         Deadline(instant)
     }
 
-    /// The instant itself.
     pub const fn instant(self) -> Instant {
         self.0
     }
@@ -43,8 +42,8 @@ impl Deadline {
     /// Runs a future until it is ready or the time is over, whichever comes first.
     ///
     /// Past the deadline the future is not polled even once, so it has no effect. At the deadline a
-    /// running future is dropped, so work that must not be torn belongs on a task of its own, and only
-    /// the waiting for it belongs here.
+    /// running future is dropped, so work that must not be interrupted belongs on a separate task,
+    /// and only the waiting for it belongs here.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, DeadlineElapsed> {
         if self.passed() {
             return Err(DeadlineElapsed { started: false });

@@ -1,8 +1,8 @@
 //! Guards a call against a system that may be slow, busy or down.
 //!
-//! Four mechanisms, each alone in its file with its own error type. They know nothing of each
-//! other except that a retry asks a deadline how long it may wait; the caller puts them in order:
-//! limiter, breaker, deadline, retry, then the work itself.
+//! Four mechanisms, each in a separate file with its own error type. They are independent, except
+//! that a retry asks a deadline how long it may wait; the caller puts them in order: limiter,
+//! breaker, deadline, retry, then the work itself.
 
 pub mod breaker;
 pub mod deadline;

@@ -23,13 +23,13 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// So many in any second.
+    /// Returns a quota of `count` in any second.
     pub const fn per_second(count: NonZeroU32) -> Quota {
         let period = Duration::from_secs(1);
         Quota { count, period }
     }
 
-    /// So many in any minute.
+    /// Returns a quota of `count` in any minute.
     pub const fn per_minute(count: NonZeroU32) -> Quota {
         let period = Duration::from_secs(60);
         Quota { count, period }
@@ -39,7 +39,7 @@ impl Quota {
 /// The quota is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// The time until the same key can pass, if no other key takes its place.
+    /// The time until the same key can pass, unless another key is admitted before it.
     pub after: Duration,
 }
 
@@ -53,14 +53,14 @@ impl Error for LimitExceeded {}
 
 /// A limiter with one quota for every key.
 ///
-/// Refused attempts do not count. Keys are kept as keyed 64-bit hashes, so neither long keys nor
-/// secret ones stay in memory; should two keys ever meet in one hash, they share one quota.
+/// Refused attempts do not count. Keys are stored as keyed 64-bit hashes, so neither long keys nor
+/// secret ones stay in memory; if two keys ever have the same hash, they share one quota.
 ///
-/// At most `max_keys` keys are known at a time: those that passed within the last period. While
-/// there are that many, a new key is refused until one of them is forgotten; nobody who is known
-/// is pushed out. So a flood of made-up keys can neither fill the memory nor give a key its quota
-/// twice; it can keep new keys waiting, for one period at a time. A key costs at most about
-/// `32 * count + 150` bytes.
+/// At most `max_keys` keys are stored at a time: those that passed within the last period. While
+/// there are that many, a new key is refused until one of them is dropped; no stored key is evicted
+/// early. So a flood of made-up keys can neither fill the memory nor give a key its quota twice; it
+/// can keep new keys waiting, for one period at a time. A key costs at most about `32 * count +
+/// 150` bytes.
 #[derive(Debug)]
 pub struct Limiter {
     quota: Quota,
@@ -70,7 +70,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter that has seen nobody yet.
+    /// Creates a limiter without keys.
     pub fn new(quota: Quota, max_keys: NonZeroUsize) -> Limiter {
         Limiter {
             quota,
@@ -80,7 +80,7 @@ impl Limiter {
         }
     }
 
-    /// Lets the key pass and counts it, or says how long it has to wait and counts nothing.
+    /// Admits the key and counts it, or returns how long it has to wait and counts nothing.
     pub fn check<K: Hash + ?Sized>(&self, key: &K) -> Result<(), LimitExceeded> {
         let key = self.hasher.hash_one(key);
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +96,7 @@ impl Limiter {
         windows.peek(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
-    /// Returns the number of known keys, never more than the bound.
+    /// Returns the number of stored keys, never more than the bound.
     pub fn keys(&self) -> usize {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.keys.len()
@@ -147,7 +147,8 @@ impl Windows {
         }
     }
 
-    /// Drops every key without a pass in the last period; says when the next will be dropped.
+    /// Drops every key without a pass in the last period. Returns the time until the next one is
+    /// dropped.
     fn forget_idle(&mut self, quota: Quota, now: Instant) -> Option<Duration> {
         loop {
             let oldest = self.by_last_pass.first_entry()?;
@@ -307,7 +308,7 @@ mod tests {
         assert!(limiter.check("a").is_err());
     }
 
-    /// The limiter's answer, computed from the list of all passes and nothing else.
+    /// Computes the limiter's answer from the list of all passes and nothing else.
     fn oracle(
         passes: &[(u64, Instant)],
         quota: Quota,

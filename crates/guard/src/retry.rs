@@ -1,8 +1,8 @@
 //! Retries of failed calls.
 //!
 //! Four bounds hold at once: the attempts of one call, the wait before each of them, the deadline
-//! of the call, and a budget that all calls share, so that a system in trouble is not buried under
-//! retries. Whichever bound is met first, the last error is what the caller gets.
+//! of the call, and a budget that all calls share, so that retries do not overload a failing
+//! system. Whichever bound is met first, the caller gets the last error.
 
 use crate::deadline::Deadline;
 use std::fmt;
@@ -45,7 +45,7 @@ pub struct RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// Three attempts, random waits up to 100 and 200 ms, at most 30 s on request.
+    /// Returns three attempts, random waits up to 100 and 200 ms, at most 30 s on request.
     fn default() -> RetryPolicy {
         RetryPolicy {
             attempts: NonZeroU32::MIN.saturating_add(2),
@@ -70,7 +70,7 @@ pub struct RetryBudget {
 }
 
 impl RetryBudget {
-    /// A budget with its floor saved up.
+    /// Creates a budget that starts with its floor.
     pub fn new(percent: u32, floor: NonZeroU32) -> RetryBudget {
         let full = u64::from(floor.get()) * 100;
         RetryBudget {
@@ -170,11 +170,12 @@ impl Retrier {
             RetryAdvice::NotBefore(asked) if asked > self.policy.patience => return None,
             RetryAdvice::NotBefore(asked) => asked,
         };
-        // On top of what was asked for, or everybody who was told the same comes back at once.
+        // The jitter is added to the requested wait, because otherwise all callers with the same
+        // wait would return at once.
         Some(asked.saturating_add(self.jitter(number)))
     }
 
-    /// A random duration from nothing up to the doubled base, both included.
+    /// Returns a random duration from zero to the doubled base, both included.
     fn jitter(&self, number: u32) -> Duration {
         let factor = 1u32.checked_shl(number - 1).unwrap_or(u32::MAX);
         let most = self.policy.base.saturating_mul(factor);
@@ -218,7 +219,7 @@ mod tests {
         RetryBudget::new(percent, NonZeroU32::new(floor).unwrap())
     }
 
-    /// A retry whose jitter is always the longest.
+    /// Returns a retrier whose jitter is always the longest.
     fn longest(attempts: u32) -> Retrier {
         Retrier::new(policy(attempts), budget(10, 100), || u64::MAX)
     }
@@ -342,7 +343,7 @@ mod tests {
             let far = Deadline::after(1000 * SECOND);
             attempts += failing(&retry, far, RetryAdvice::Soon).await.0.len();
         }
-        // The first call finds the budget full, so what it pays in is lost.
+        // The budget is full at the first call, so its payment is lost.
         assert_eq!(attempts, 1000 + 104);
     }
 
@@ -380,7 +381,7 @@ mod tests {
         assert!(retry.budget.take_out());
     }
 
-    /// One call of a random history: what each attempt says, and how long it takes.
+    /// One call of a random history: the outcome of each attempt, and how long it takes.
     #[derive(Debug, Clone)]
     struct Call {
         deadline_ms: u64,
