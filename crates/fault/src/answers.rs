@@ -10,7 +10,7 @@ pub enum Class {
     Caller,
     /// The owner of a rule that forbids the call.
     Policy,
-    /// Nobody: the call reached a limit on rate, time or size.
+    /// Neither side is at fault: the call reached a limit on rate, time or size.
     Limit,
     /// The operator of a system behind this server.
     Upstream,
@@ -22,7 +22,7 @@ pub enum Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
-    /// It fails again, whatever the caller does.
+    /// It fails again, no matter what the caller changes.
     Never,
     /// Something has to change first: the arguments, or the world.
     AfterChange,

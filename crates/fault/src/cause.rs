@@ -19,7 +19,7 @@ const CHAIN_MAX: usize = 8;
 /// not exist.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
-    /// A bare text.
+    /// A message without an error code or a type.
     Text(String),
     /// An error with its message, its code (`ENOENT` and friends) and its kind.
     Error {
@@ -60,9 +60,9 @@ impl Cause {
         }
     }
 
-    /// Returns a text, a plain object or null, within the bounds. A text stays a text, an error becomes
-    /// `{message, code, name}`, a list becomes `{items}`, a number or a boolean becomes its
-    /// text; what does not fit is cut with [`CUT`](crate::CUT).
+    /// Returns a text, a plain object or null, within the bounds. A text stays a text, an error
+    /// becomes `{message, code, name}`, a list becomes `{items}`, a number or a boolean becomes its
+    /// text; anything larger is cut with [`CUT`](crate::CUT).
     pub fn normalised(&self) -> Value {
         let whole = match self {
             Cause::Text(text) => Value::String(text.clone()),

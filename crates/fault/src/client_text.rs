@@ -33,7 +33,7 @@ impl ClientText {
         self.quoting_at_most(text, QUOTE_MAX_CHARS)
     }
 
-    /// As [`ClientText::quoting`], with another bound.
+    /// Quotes like [`ClientText::quoting`], with another bound.
     pub fn quoting_at_most(mut self, text: &str, chars: usize) -> Self {
         let out = self.0.to_mut();
         let mut shown = 0;

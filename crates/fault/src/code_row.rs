@@ -92,12 +92,12 @@ pub struct CodeRow {
     /// The name for people and for metrics.
     pub name: &'static str,
     pub meaning: &'static str,
-    /// The message of a failure that has none of its own.
+    /// The default message of a failure.
     pub message: &'static str,
     pub class: Class,
     pub retry: RowValue<Retry>,
     pub effect: RowValue<Effect>,
-    /// One sentence that says what to do.
+    /// One sentence about what the caller should do.
     pub remedy: &'static str,
     /// The category of the orders dialect.
     #[serde(skip_serializing_if = "Option::is_none")]

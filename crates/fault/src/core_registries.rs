@@ -9,7 +9,7 @@ use crate::{
 use serde_json::json;
 use std::time::Duration;
 
-/// The JSON-RPC and MCP codes that answer what is not a call of a tool.
+/// The JSON-RPC and MCP codes that answer requests that are not tool calls.
 pub static WIRE_REGISTRY: Registry = Registry {
     name: "wire",
     summary: "what is refused before any tool is asked",

@@ -7,7 +7,7 @@ use crate::{
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// A call that the street refuses or ends itself; each dialect has a code of its own for it.
+/// A call that the street refuses or ends itself; each dialect has a separate code for it.
 #[derive(Debug, Clone)]
 pub enum Refusal {
     /// The arguments do not fit the tool's schema.
@@ -43,8 +43,8 @@ pub trait Dialect: Copy + Debug + Send + Sync + 'static {
         Self::Code::rows().iter().collect()
     }
 
-    /// Puts a registered word below the code (an entry of [`CodeRow::reasons`]) into the facts. Dialects
-    /// whose answers have no place for it ignore it.
+    /// Puts a registered word below the code (an entry of [`CodeRow::reasons`]) into the facts.
+    /// Dialects whose answers have no member for it ignore it.
     fn set_reason(_facts: &mut Self::Facts, _reason: &'static str) {}
 
     /// Makes a failure of this dialect from a refusal of the street.

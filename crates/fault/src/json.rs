@@ -11,7 +11,8 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| String::from("null"))
 }
 
-/// As [`to_json`], for a text of about `capacity` bytes: the buffer does not have to grow.
+/// Serializes like [`to_json`], for a text of about `capacity` bytes: the buffer does not have to
+/// grow.
 pub fn to_json_with_capacity<T: Serialize + ?Sized>(value: &T, capacity: usize) -> String {
     let mut text = Vec::with_capacity(capacity);
     match serde_json::to_writer(&mut text, value) {
@@ -21,7 +22,8 @@ pub fn to_json_with_capacity<T: Serialize + ?Sized>(value: &T, capacity: usize) 
     }
 }
 
-/// As [`to_json`], as a raw value that is copied into other values without parsing it again.
+/// Serializes like [`to_json`], as a raw value that is copied into other values without parsing it
+/// again.
 pub fn to_raw_json<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -26,7 +26,7 @@ pub struct Registry {
     pub examples: fn() -> Vec<PageExample>,
 }
 
-/// A published schema: a JSON Schema document of its own.
+/// A published schema: a complete JSON Schema document.
 #[derive(Debug, Clone)]
 pub struct SchemaFile {
     /// The name of the file in `schemas/`, without `.schema.json`.
@@ -96,7 +96,7 @@ pub struct PageExample {
 }
 
 impl PageExample {
-    /// An example of a call that was not recorded.
+    /// Creates an example of a call that was not recorded.
     pub fn new(
         title: &'static str,
         tool: &'static str,
@@ -113,7 +113,7 @@ impl PageExample {
     }
 }
 
-/// The violation of a missing argument, for examples.
+/// Returns the violation of a missing argument, for examples.
 pub fn missing_argument(name: &str) -> Violation {
     Violation {
         path: ArgumentPath::default(),
@@ -126,7 +126,7 @@ pub fn missing_argument(name: &str) -> Violation {
     }
 }
 
-/// The violation of an integer that is 0 and must be at least 1, for examples.
+/// Returns the violation of an integer that is 0 and must be at least 1, for examples.
 pub fn argument_below_one(name: &str) -> Violation {
     Violation {
         path: ArgumentPath(vec![PathStep::Member(name.to_owned())]),
@@ -179,8 +179,8 @@ macro_rules! registry {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $( #[doc = $meaning] $variant ),* }
 
-        // A static of its own: the compiler may copy what a static only points to, and a row could
-        // not be identified by its address then.
+        // A separate static: the compiler may copy data that a static only points to, and then a
+        // row could not be identified by its address.
         static TABLE: [$crate::CodeRow; [ $( Code::$variant ),* ].len()] = [ $( $crate::CodeRow {
             dialect: $section,
             code: $crate::registry!(@code ($($code)?) ($($number)?)),

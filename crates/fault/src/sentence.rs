@@ -1,5 +1,5 @@
-//! One sentence that a model can act on alone: what happened, what is wrong, whether anything was
-//! changed, whether to retry, and what to do.
+//! Writes one sentence that is enough for a model to act on: the failure, its reasons, whether
+//! anything was changed, whether to retry, and the remedy.
 
 use crate::{Dialect, Effect, Fault, Retry, Violation, escape_invisible};
 use std::fmt::Write as _;

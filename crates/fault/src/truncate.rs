@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The marker that replaces what was cut.
+/// The marker that replaces cut text.
 pub const CUT: &str = "…[cut]";
 
 /// Bytes reserved for a closing bracket, a comma and a marker.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// The revision of JSON Schema that all schemas use.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// An object with these members and no other.
+/// Returns the schema of an object with these members and no other.
 pub fn object(required: &[&str], properties: Value) -> Value {
     json!({
         "type": "object",
@@ -16,17 +16,17 @@ pub fn object(required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// A text that is not empty.
+/// Returns the schema of a text that is not empty.
 pub fn non_empty_text() -> Value {
     json!({ "type": "string", "minLength": 1 })
 }
 
-/// A text, or null.
+/// Returns the schema of a text, or null.
 pub fn nullable_text() -> Value {
     json!({ "type": ["string", "null"] })
 }
 
-/// UTC with milliseconds and `Z`.
+/// Returns the schema of a time: UTC with milliseconds and `Z`.
 pub fn timestamp() -> Value {
     json!({
         "type": "string",
@@ -34,27 +34,27 @@ pub fn timestamp() -> Value {
     })
 }
 
-/// A count of at least one.
+/// Returns the schema of a count of at least one.
 pub fn positive_integer() -> Value {
     json!({ "type": "integer", "minimum": 1 })
 }
 
-/// A wait in milliseconds, or null.
+/// Returns the schema of a wait in milliseconds, or null.
 pub fn nullable_wait() -> Value {
     json!({ "type": ["integer", "null"], "minimum": 0 })
 }
 
-/// `root`, or a JSON pointer.
+/// Returns the schema of `root`, or a JSON pointer.
 pub fn json_pointer() -> Value {
     json!({ "type": "string", "pattern": "^(root|(/([^/~]|~[01])*)+)$" })
 }
 
-/// A list of violations, with at most as many entries as an answer contains.
+/// Returns the schema of a list of violations, with at most as many entries as an answer contains.
 pub fn violation_list(entry: Value) -> Value {
     json!({ "type": "array", "maxItems": VIOLATIONS_MAX, "items": entry })
 }
 
-/// One of the codes of these rows.
+/// Returns the schema of one of the codes of these rows.
 pub fn code_enum<'a>(rows: impl IntoIterator<Item = &'a CodeRow>) -> Value {
     let codes: Vec<CodeValue> = rows.into_iter().map(|row| row.code).collect();
     json!({ "enum": codes })
@@ -68,7 +68,7 @@ pub fn effect_enum() -> Value {
     json!({ "enum": Effect::ALL })
 }
 
-/// The object `fault`: the five answers but the code.
+/// Returns the schema of the object `fault`: the five answers without the code.
 pub fn five_answers() -> Value {
     object(
         &["class", "retry", "retry_after_ms", "effect", "remedy"],
@@ -82,7 +82,7 @@ pub fn five_answers() -> Value {
     )
 }
 
-/// A JSON-RPC error object.
+/// Returns the schema of a JSON-RPC error object.
 pub fn error_object(code: Value, data: Value) -> Value {
     object(
         &["code", "message", "data"],
@@ -90,8 +90,8 @@ pub fn error_object(code: Value, data: Value) -> Value {
     )
 }
 
-/// A failing result with one text block: `block` describes its text, `properties` the members that
-/// this dialect adds; the `required` ones are always present.
+/// Returns the schema of a failing result with one text block: `block` describes its text,
+/// `properties` the members that this dialect adds; the `required` ones are always present.
 pub fn failing_result(block: Value, required: &[&str], properties: Value) -> Value {
     let block = object(
         &["type", "text"],
@@ -113,7 +113,7 @@ pub fn failing_result(block: Value, required: &[&str], properties: Value) -> Val
     )
 }
 
-/// A text that contains JSON of the given schema.
+/// Returns the schema of a text that contains JSON of the given schema.
 pub fn json_in_text(schema: Value) -> Value {
     json!({
         "type": "string",
@@ -122,12 +122,13 @@ pub fn json_in_text(schema: Value) -> Value {
     })
 }
 
-/// One line for people and models, a line break, and the text of an object.
+/// Returns the schema of one line for people and models, a line break, and the text of an object.
 pub fn sentence_and_object() -> Value {
     json!({ "type": "string", "pattern": r"^[^\n]+\n\{[^\n]*\}$" })
 }
 
-/// `_meta`: the `required` members, the receipt if there is one, and any other member.
+/// Returns the schema of `_meta`: the `required` members, the receipt if there is one, and any
+/// other member.
 pub fn meta(required: &[(&str, Value)]) -> Value {
     let names: Vec<_> = required.iter().map(|(name, _)| *name).collect();
     let receipt = object(
