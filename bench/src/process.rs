@@ -34,8 +34,7 @@ impl BenchProgram {
         let mut talk = BufReader::new(talk);
         let mut line = String::new();
         talk.read_line(&mut line)?;
-        // The rest of its output is read: a program whose output nobody reads does less work, or
-        // stops.
+        // The rest of its output is read, because otherwise the program does less work, or stops.
         std::thread::spawn(move || io::copy(&mut talk, &mut io::sink()));
         let address = line
             .split_once("http://")
@@ -43,7 +42,7 @@ impl BenchProgram {
         match address {
             Some((address, _)) => Ok((process, address.to_owned())),
             None => Err(io::Error::other(format!(
-                "{} did not say where it listens: {line}",
+                "{} did not print its address: {line}",
                 self.name
             ))),
         }

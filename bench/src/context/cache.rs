@@ -84,7 +84,7 @@ impl BuiltCache {
         self.names().map(read).collect()
     }
 
-    /// Returns the size of what a server keeps of a cache, in megabytes.
+    /// Returns the size of the index files that a server loads, in megabytes.
     pub(crate) fn index_mb(&self) -> io::Result<f64> {
         let files = ["accelerator.idx", "accelerator.sig"];
         let size = |file: &&str| Ok(std::fs::metadata(self.folder.join(file))?.len() as f64 / 1e6);

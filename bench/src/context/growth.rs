@@ -9,7 +9,7 @@ use crate::report::thousands;
 use crate::statistics::percentile;
 use std::io;
 
-/// The numbers of documents.
+/// The sizes of the measured caches, in documents.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
 const GROWTH: f64 = 3.0;
@@ -19,7 +19,7 @@ const MEMORY: (&str, f64) = (
     100.0,
 );
 
-/// The calls that make the median of one round.
+/// The number of calls in a round, whose median is reported.
 const CALLS: usize = 200;
 
 /// A server of one synthetic cache.

@@ -32,10 +32,10 @@ const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 /// As long as the hash of a call.
 const FINGERPRINT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// As long as what the order tools store for a call that succeeds.
+/// A record as long as the one that the order tools store for a call that succeeds.
 const DONE: &str = r#"{"done":{"id":"ord_640f5c4f38000ffffffffffff","status":"pending","currency":"USD","lineItems":[{"sku":"SKU-17","name":"A thing of the 17th kind","quantity":1,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0},{"sku":"SKV-17","name":"A thing of the 17th kind","quantity":2,"unitPrice":"19.90","unitDiscount":"0.00","fulfilledQuantity":0,"cancelledQuantity":0,"returnedQuantity":0}],"customer":{"id":"cus_0000000000000000000000017","email":"c0000000017@example.org","firstName":"Ada","lastName":"Byron"},"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"},"subTotal":"59.70","discountTotal":"0.00","total":"59.70","createdAt":"2025-10-12T16:00:00.123456Z","updatedAt":"2025-10-12T16:00:00.123456Z"}}"#;
 
-/// As long as what they store for a call without stock: under its key, and in the record.
+/// Records as long as those for a call without stock: under its key, and in the record.
 const REFUSED: (&str, &str) = (
     r#"{"failed":{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}}"#,
     r#"{"Refused":{"why":"InsufficientInventory","field":"order.lineItems.1.quantity","available":0}}"#,

@@ -27,7 +27,7 @@ fn bar(engine: &str, case: Case) -> String {
     format!("{engine}, {case}: times slower than a bare handler with the same statements")
 }
 
-/// Adds the bars on PostgreSQL without figures.
+/// Reports the PostgreSQL bars as not measured, with the reason.
 pub(super) fn unmeasured(findings: &mut SubjectFigures, reason: &str) {
     for (case, limit) in BARS {
         findings.at_most(&bar(Engine::POSTGRES, case), limit, "×", Err(reason));

@@ -103,20 +103,20 @@ impl LogMark {
 /// Returns the statements in a part of a log, each on one line.
 fn executed(log: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    let mut ours = false;
+    let mut in_statement = false;
     for line in log.lines() {
         let named = line.strip_prefix(EXECUTED);
         if let Some((_, text)) = named.and_then(|named| named.split_once(": ")) {
             all.push(String::from(text));
-            ours = true;
+            in_statement = true;
         } else if line.starts_with('\t') {
             // The continuation of a statement on its next line.
-            if let Some(last) = all.last_mut().filter(|_| ours) {
+            if let Some(last) = all.last_mut().filter(|_| in_statement) {
                 last.push(' ');
                 last.push_str(line);
             }
         } else {
-            ours = false;
+            in_statement = false;
         }
     }
     let plain = |text: &String| text.split_whitespace().collect::<Vec<_>>().join(" ");
