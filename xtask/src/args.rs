@@ -217,11 +217,11 @@ mod tests {
             parsed("bench --quick stdio --rounds 5"),
             Parsed::Task(wanted)
         );
-        let unknown_here = Task::Bench {
+        let passed_through = Task::Bench {
             quick: false,
             args: vec!["--json".into()],
         };
-        assert_eq!(parsed("bench --json"), Parsed::Task(unknown_here));
+        assert_eq!(parsed("bench --json"), Parsed::Task(passed_through));
     }
 
     #[test]

@@ -96,7 +96,8 @@ fn nightly(repo: &Repo) -> Program {
     Program::new("rustup", &repo.root).args(["run", "nightly", "cargo"])
 }
 
-/// libFuzzer writes new inputs to the first folder, and tries earlier findings again in every run.
+/// Fuzzes one target. libFuzzer writes new inputs to the first folder, and tries earlier findings again
+/// in every run.
 fn fuzz(repo: &Repo, target: &str, seconds: u64) -> Result<(), Problem> {
     for folder in [CORPUS, FINDINGS] {
         let folder = repo.root.join(folder).join(target);

@@ -40,7 +40,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Vec<LedgerEntry>, Problem> 
             line: number,
         };
         if entries.iter().any(|other| same(other, &entry)) {
-            return Err(refuse("stands here twice"));
+            return Err(refuse("is listed twice"));
         }
         entries.push(entry);
     }
@@ -87,6 +87,6 @@ mod tests {
         );
         assert_eq!(message("[a]\nMIT"), "list:2: no reason");
         assert_eq!(message("[a]\nMIT x"), "list:2: no reason");
-        assert_eq!(message("[a]\nMIT  x\nMIT  y"), "list:3: stands here twice");
+        assert_eq!(message("[a]\nMIT  x\nMIT  y"), "list:3: is listed twice");
     }
 }

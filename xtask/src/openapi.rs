@@ -94,7 +94,7 @@ fn release(from: &Path) -> Result<(), Problem> {
 
 fn read(path: &Path) -> Result<Value, Problem> {
     let text = fs::read_to_string(path).context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).context(|| format!("{} is no JSON", path.display()))
+    serde_json::from_str(&text).context(|| format!("{} is not JSON", path.display()))
 }
 
 fn extract(whole: &Value) -> Result<String, Problem> {

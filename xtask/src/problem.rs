@@ -37,7 +37,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Adds to a system error what was being done.
+/// Adds the attempted action to a system error.
 pub(crate) trait ProblemContext<T> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T, Problem>;
 }

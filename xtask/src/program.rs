@@ -108,7 +108,7 @@ impl Program {
             .context(|| format!("cannot start `{}`", self.line))?;
         let printed = child.stdout.take().map(read_to_end_aside);
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that closed its stdin says so by what it printed, or did not print.
+            // If the program closed its stdin early, the output shows the reason.
             let _closed_early = stdin.write_all(input.as_bytes());
         }
         let printed = printed.and_then(|printed| printed.recv_timeout(limit).ok());

@@ -65,7 +65,7 @@ pub(crate) fn read(folder: &Path) -> Result<Scenarios, Problem> {
     Ok(scenarios)
 }
 
-/// A scenario that threw leaves no file. The suite counts it as a failed check.
+/// Returns the failed check of a scenario that threw and so wrote no file, as the suite counts it.
 fn absent(scenario: &str) -> SuiteChecks {
     let check = SuiteCheck {
         status: CheckStatus::Failure,

@@ -48,7 +48,7 @@ impl PlaygroundProcess {
             .spawn()
             .context(|| format!("cannot start {:?}", command.get_program()))?;
         let stderr = child.stderr.take();
-        // From here on the child ends with this value, whatever happens.
+        // From here on the child ends when this value is dropped.
         let mut playground = PlaygroundProcess {
             child,
             url: String::new(),
@@ -71,8 +71,8 @@ impl Drop for PlaygroundProcess {
 
 fn no_url(why: RecvTimeoutError, log: &Path) -> Problem {
     let message = match why {
-        RecvTimeoutError::Timeout => "the playground did not say where it listens",
-        RecvTimeoutError::Disconnected => "the playground ended before it said where it listens",
+        RecvTimeoutError::Timeout => "the playground did not print its address",
+        RecvTimeoutError::Disconnected => "the playground ended before it printed its address",
     };
     let printed = std::fs::read_to_string(log).unwrap_or_default();
     Problem::new(format!("{message}\n{}", printed.trim_end())).hint(format!(

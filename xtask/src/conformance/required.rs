@@ -1,4 +1,4 @@
-//! The scenarios that have to pass, whatever the baseline allows.
+//! The scenarios that have to pass, even if the baseline allows a failure.
 
 /// A scenario, and those of its checks that concern features we do not offer.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) const REVISIONS: [SuiteRevision; 2] = [
             all_of("http-header-validation"),
             Required {
                 scenario: "caching",
-                // Lists of what we do not offer; the tools' own checks are required.
+                // Lists of features that we do not offer; the tools' own checks are required.
                 except: &[
                     "sep-2549-prompts-list-caching-hints",
                     "sep-2549-resources-list-caching-hints",

@@ -53,12 +53,12 @@ fn unlisted(
 fn outdated(scenarios: &Scenarios, baseline: &[&LedgerEntry]) -> Vec<String> {
     let why = |entry: &LedgerEntry| {
         let Some((scenario, id)) = entry.subject.split_once(':') else {
-            return Some("is no `scenario:check-id`");
+            return Some("is not `scenario:check-id`");
         };
         match scenarios.get(scenario).and_then(|checks| checks.get(id)) {
             None => Some("never occurs"),
             Some(check) if check.status == CheckStatus::Success => Some("passes"),
-            Some(check) if !check.status.is_bad() => Some("is no failure"),
+            Some(check) if !check.status.is_bad() => Some("is not a failure"),
             Some(_) => None,
         }
     };
@@ -176,9 +176,9 @@ mod tests {
             reasons,
             [
                 " passes: remove the line",
-                " is no failure: remove the line",
+                " is not a failure: remove the line",
                 " never occurs: remove the line",
-                " is no "
+                " is not "
             ]
         );
     }

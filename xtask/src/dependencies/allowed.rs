@@ -27,7 +27,7 @@ pub(crate) fn licences(entries: &[LedgerEntry], packages: &[PackageLicence]) -> 
         match spdx::parse(licence) {
             Ok(expression) => read.push((package, expression)),
             Err(why) => wrong.push(format!(
-                "{} declares `{licence}`, which is no licence expression: {why}",
+                "{} declares `{licence}`, which is not a licence expression: {why}",
                 package.package
             )),
         }
@@ -102,7 +102,7 @@ pub(crate) fn duplicates(entries: &[LedgerEntry], older: &[Older]) -> Vec<String
         .filter(|entry| !older.iter().any(|found| covers(entry, found)))
         .map(|entry| {
             format!(
-                "{FILE}:{}: `{}` is no second version any more: remove the line",
+                "{FILE}:{}: `{}` is no longer a second version: remove the line",
                 entry.line, entry.subject
             )
         });
@@ -138,7 +138,7 @@ mod tests {
             licences(&list, &packages),
             [
                 "c 3 declares no licence",
-                "d 4 declares `MIT OR`, which is no licence expression: it ends too early",
+                "d 4 declares `MIT OR`, which is not a licence expression: it ends too early",
                 "b 2 is under `AGPL-3.0-only`, which xtask/allowed.txt does not allow",
             ]
         );

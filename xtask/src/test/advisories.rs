@@ -16,7 +16,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     };
     if !Path::new(&database).is_dir() {
         return Err(
-            Problem::new(format!("{DATABASE} is {database:?}, which is no folder"))
+            Problem::new(format!("{DATABASE} is {database:?}, which is not a folder"))
                 .hint("a checkout of the RustSec advisory database is wanted"),
         );
     }

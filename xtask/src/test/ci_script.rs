@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const FILE: &str = ".ci/run";
 
-/// Compares line by line, without comments and empty lines, so that CI cannot have a step of its own.
+/// Compares line by line, without comments and empty lines, so that CI cannot have another step.
 const LINES: [&str; 3] = [
     "set -euo pipefail",
     r#"cd "$(dirname "$0")/..""#,
@@ -29,7 +29,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     Err(
         Problem::new(format!("{FILE} is not exactly the call of this program"))
             .hint(format!("its lines are: {}", LINES.join("; ")))
-            .hint("what CI needs beyond that belongs into a step of xtask"),
+            .hint("anything else that CI needs belongs in a step of xtask"),
     )
 }
 

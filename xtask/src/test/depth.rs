@@ -22,7 +22,7 @@ impl Depth {
         }
     }
 
-    /// The name of the nextest profile in `.config/nextest.toml`.
+    /// Returns the name of the nextest profile in `.config/nextest.toml`.
     pub(crate) fn profile(self) -> &'static str {
         match self {
             Depth::Quick => "quick",

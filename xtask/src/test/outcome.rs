@@ -56,7 +56,7 @@ impl SummaryRow {
         }
     }
 
-    /// The tests of this step that could not run, each with its reason.
+    /// Returns the tests of this step that could not run, each with its reason.
     pub(crate) fn skipped(&self) -> &[String] {
         match &self.ended {
             Ok(StepOutcome::Skipped(tests)) => tests,

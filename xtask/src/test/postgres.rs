@@ -1,6 +1,6 @@
 //! Finds PostgreSQL for the later steps, or installs it with the package manager.
 
-// The very file that the tests look with, so that what is found here is what they find.
+// The file that the tests use too, so that both find the same programs.
 #[path = "../../../crates/testkit/src/postgres/programs.rs"]
 mod programs;
 

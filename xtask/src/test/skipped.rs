@@ -1,7 +1,7 @@
 //! Tests that could not run, each with its reason.
 //!
 //! A test that lacks something it needs (a PostgreSQL server, a kernel feature) writes a line `test<TAB>reason` into
-//! a file of its own in the folder that `CANDOR_SKIPPED` names. The summary of a run lists those lines.
+//! a separate file in the folder that `CANDOR_SKIPPED` names. The summary of a run lists those lines.
 
 use crate::problem::{Problem, ProblemContext};
 use crate::repo::Repo;
