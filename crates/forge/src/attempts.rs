@@ -1,5 +1,5 @@
-//! Attempts to write, from their record to their answer: each has one outcome, even where its call is
-//! stopped while the attempt is still being recorded, and one line.
+//! Attempts to write, from their record to their answer: each has one outcome and one line, even if
+//! its call is stopped while the attempt is still being recorded.
 
 use crate::write_log::WriteLog;
 use candor_fault::Cause;
@@ -28,8 +28,8 @@ impl WriteAttempt {
         self.line.get()?.clone().await.ok()
     }
 
-    /// Returns true at the first end of the call.
-    pub(crate) fn is_first_end(&self) -> bool {
+    /// Marks the call as ended. Returns true on the first call.
+    pub(crate) fn mark_ended(&self) -> bool {
         !self.has_ended.swap(true, Ordering::AcqRel)
     }
 }
@@ -41,7 +41,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Appends a line to the log, on a thread where that may wait.
+    /// Appends a line to the log, on a thread that may block.
     pub(crate) fn append(&self, members: Map<String, Value>) -> Numbered {
         let Some(log) = self.log.clone() else {
             return Box::pin(async { Err(Cause::from("there is no log of writes")) });

@@ -137,7 +137,7 @@ pub enum UnreachableReason {
     /// The connection was lost.
     Reset,
     Timeout,
-    /// The response is not what GitHub documents.
+    /// The response differs from GitHub's documentation.
     Garbled,
     /// The response is larger than its limit.
     TooLarge,

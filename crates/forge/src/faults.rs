@@ -262,7 +262,7 @@ fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
     })
 }
 
-/// Maps a status without a code of its own. A status below 500 means that nothing was done.
+/// Maps a status that has no separate code. A status below 500 means that nothing was done.
 fn other_status(
     status: u16,
     words: Option<&str>,
@@ -343,7 +343,7 @@ mod tests {
     use candor_street::CallStopped;
     use serde_json::json;
 
-    /// The `error` member that a failure is answered with.
+    /// Returns the `error` member of the answer to a failure.
     fn said(failure: Failure, effect: Effect) -> String {
         let facts = CallFacts {
             tool: Some("t"),

@@ -33,8 +33,8 @@ fn rule(pattern: impl Into<String>, sentence: &str) -> Value {
     json!({ "pattern": pattern.into(), "description": sentence })
 }
 
-/// The rule about dots accepts any number of parts, also empty ones: the specification's pattern refuses
-/// those, and each mistake is reported once.
+/// Returns the schema of a repository. Its rule about dots accepts any number of parts, also empty
+/// ones: the specification's pattern refuses those, and each mistake is reported once.
 pub(crate) fn repo() -> Value {
     json!({
         "type": "string",
@@ -185,7 +185,7 @@ pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// As [`arguments`], but `branch` and `ref` exclude each other.
+/// Returns the schema of [`arguments`] in which `branch` and `ref` exclude each other.
 pub(crate) fn arguments_at(required: &[&str], properties: Value) -> Value {
     let mut schema = arguments(required, properties);
     schema["not"] = json!({ "required": ["branch", "ref"] });
@@ -217,7 +217,7 @@ mod tests {
             .is_ok()
     }
 
-    /// The rules for branches in Rust, for comparison.
+    /// Implements the rules for branches in Rust, for comparison.
     fn is_branch(text: &str) -> bool {
         let known = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
         let part =
@@ -230,7 +230,7 @@ mod tests {
             && !text.ends_with('.')
     }
 
-    /// The rules for paths in Rust, for comparison.
+    /// Implements the rules for paths in Rust, for comparison.
     fn is_path(text: &str) -> bool {
         let part = |part: &str| {
             !part.is_empty() && part != "." && part != ".." && !part.eq_ignore_ascii_case(".git")

@@ -243,7 +243,7 @@ impl Server for ForgeServer {
 
     fn note(&self, entry: &CallRecord<'_, Github, WriteAttempt>) {
         // Only an answer has a line, not the outcome of a write that ends after it.
-        let is_answer = entry.notes.is_none_or(WriteAttempt::is_first_end);
+        let is_answer = entry.notes.is_none_or(WriteAttempt::mark_ended);
         if let Some(line) = line(entry).filter(|_| is_answer) {
             (self.lines)(line);
         }

@@ -61,12 +61,14 @@ pub enum WriteLogError {
 impl fmt::Display for WriteLogError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WriteLogError::NotALog => out.write_str("the file is no log of writes"),
-            WriteLogError::OldInUse => out.write_str("an older candor writes this log"),
+            WriteLogError::NotALog => out.write_str("the file is not a log of writes"),
+            WriteLogError::OldInUse => {
+                out.write_str("an older version of candor is writing this log")
+            }
             WriteLogError::OldInTheWay(name) => {
                 write!(
                     out,
-                    "the log of an older candor belongs into {name}, which is there"
+                    "the log of an older version must be kept as {name}, but that file already exists"
                 )
             }
             WriteLogError::Log(error) => error.fmt(out),
@@ -325,7 +327,7 @@ mod tests {
         [HEADER_1, b"{\"v\":1,\"n\":1,\"kind\":\"attempt\"}\n"].concat()
     }
 
-    /// The log of version 1 stays unchanged under one of its names, whatever fails.
+    /// The log of version 1 stays unchanged under one of its names, no matter what fails.
     #[test]
     fn old_log_is_kept_as_it_was() {
         let start = SimDisk::new(1);

@@ -267,7 +267,7 @@ fn codes_are_found_in_failures() {
     assert_codes_are_found::<Github>();
 }
 
-/// The bytes that an answer may have beyond what the caller sent.
+/// The bytes that an answer may have beyond those that the caller sent.
 const SLACK: usize = 64 * 1024;
 
 static RESULT: LazyLock<Validator> = LazyLock::new(|| published(&REGISTRY, "github.result"));

@@ -147,7 +147,7 @@ impl CommitSteps<'_> {
                         directories.insert(here.clone(), self.entries(&sha).await?);
                     }
                 }
-                // A file in the place of a directory, or a directory in the place of the file.
+                // The path is a file instead of a directory, or a directory instead of a file.
                 _ => return Err(UnmetPrecondition::PathConflict(here).into()),
             }
             above = here;

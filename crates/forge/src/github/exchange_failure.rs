@@ -30,7 +30,7 @@ impl ExchangeFailure {
         ExchangeFailure::new(UnreachableReason::Timeout, Cause::from("no answer in time"))
     }
 
-    /// Returns the failure for a response that is not what GitHub documents.
+    /// Returns the failure for a response that differs from GitHub's documentation.
     pub(super) fn garbled(what: &'static str, error: &(dyn Error + 'static)) -> ExchangeFailure {
         ExchangeFailure::new(UnreachableReason::Garbled, Cause::error(what, error))
     }

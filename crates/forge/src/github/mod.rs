@@ -1,4 +1,4 @@
-//! The backend `github`: the REST API, and GraphQL for what REST cannot do.
+//! The backend `github`: the REST API, and GraphQL for operations that REST does not have.
 mod api;
 mod branch_changes;
 mod checks;

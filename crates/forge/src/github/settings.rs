@@ -18,7 +18,8 @@ pub struct GithubTimeouts {
 }
 
 impl Default for GithubTimeouts {
-    /// Five seconds to connect, fifteen for a response: GitHub itself gives up after ten.
+    /// Returns five seconds to connect and fifteen for a response: GitHub itself gives up after
+    /// ten.
     fn default() -> GithubTimeouts {
         GithubTimeouts {
             connect: Duration::from_secs(5),

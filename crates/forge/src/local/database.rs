@@ -11,7 +11,8 @@ use sqlx::{ConnectOptions as _, Sqlite, Transaction};
 use std::path::Path;
 use std::time::Duration;
 
-/// The file of the database. No owner can have this name, because the file takes the directory's place.
+/// The file of the database. No owner can have this name, because the file has the path that the
+/// owner's directory would have.
 pub(super) const FILE: &str = "forge.db";
 
 /// The format version.

@@ -40,7 +40,7 @@ impl fmt::Display for LocalForgeError {
             }
             LocalForgeError::Newer { found, known } => write!(
                 out,
-                "the forge has the format {found}, and this program knows {known} at most"
+                "the forge has the format {found}, and this program supports {known} at most"
             ),
             LocalForgeError::Exists(repo) => write!(out, "the repository {repo} is there already"),
             LocalForgeError::NotARepository(path) => {

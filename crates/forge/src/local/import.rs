@@ -45,7 +45,7 @@ impl RepositoryRoot {
         let created = self.fill_new(repo, &path, fill);
         let moved = created.and_then(|()| self.move_in(repo, &path));
         if moved.is_err() {
-            // The next import removes what cannot be removed now.
+            // The next import removes the files that cannot be removed now.
             drop(fs::remove_dir_all(&path));
         }
         Ok(moved?)

@@ -118,7 +118,7 @@ impl LocalForge {
                 MergeableState::Blocked,
                 verdict.failing,
             ),
-            // If it is not known whether it conflicts, the merge itself fails with the reason.
+            // If it is uncertain whether it conflicts, the merge itself fails with the reason.
             (None, Some(false) | None) => Ok(()),
         }
     }

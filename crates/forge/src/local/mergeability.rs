@@ -104,7 +104,7 @@ impl PullStatus {
         matches!(self.state, StoredState::Open | StoredState::Merging)
     }
 
-    /// `mergeable` and `mergeable_state`.
+    /// Returns `mergeable` and `mergeable_state`.
     pub(super) fn words(
         &self,
         draft: bool,

@@ -1,9 +1,9 @@
 //! Locks a repository for changes: a mutex between the calls of this process, a file lock between
 //! processes. Pushes with git take neither, so refs are moved by compare and swap.
 //!
-//! The file has one byte while the lock is held. A process that finds the byte knows that the last
-//! holder died, and removes the `.lock` files that git left beside the refs: otherwise the refs could
-//! never be moved again.
+//! The file has one byte while the lock is held. If a process finds the byte, the last holder has
+//! died, and the process removes the `.lock` files that git left beside the refs: otherwise the
+//! refs could never be moved again.
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};

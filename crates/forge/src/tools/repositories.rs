@@ -1,4 +1,4 @@
-//! `search` and `fetch`: which repositories there are, and what one of them is about.
+//! `search` and `fetch`: list the repositories, and describe one of them.
 
 use super::{PageNumber, ToolSpec, paging, read_tool};
 use crate::fields::{answer, arguments, page, per_page, repo, text};
@@ -150,7 +150,7 @@ async fn fetch_one(
     })
 }
 
-/// The bytes as text; a character that a cut has split is left out.
+/// Returns the bytes as text, without a character that a cut has split.
 fn readable(bytes: &[u8], cut: bool) -> String {
     let whole = match std::str::from_utf8(bytes) {
         Err(error) if cut && error.error_len().is_none() => &bytes[..error.valid_up_to()],

@@ -163,7 +163,7 @@ fn foreign_file_stops_the_start() {
     let fixture = GithubFixture::new();
     fs::write(fixture.path("data/github-writes.jsonl"), "precious\n").unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
-    error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the file is no log of writes
+    error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the file is not a log of writes
     hint: name another directory with --data-dir, or leave --allow-writes out
     ");
     assert_eq!(log(&fixture), "precious\n");
