@@ -136,7 +136,7 @@ pub async fn invariants(database: &DatabaseUrl) -> Result<Vec<String>, StoreErro
 }
 
 /// The shipped and returned units of each SKU of each order.
-type Moved = BTreeMap<(String, String), (i64, i64)>;
+type MovedUnits = BTreeMap<(String, String), (i64, i64)>;
 
 /// Returns the orders whose lines disagree with their shipments and returns.
 async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
@@ -151,7 +151,7 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
         let Some(last) = last.filter(|_| found.len() < NAMED) else {
             return Ok(found);
         };
-        let mut by_lines = Moved::new();
+        let mut by_lines = MovedUnits::new();
         let lines =
             "SELECT order_id, sku, CAST(SUM(fulfilled) AS BIGINT), CAST(SUM(returned) AS BIGINT)
              FROM order_lines WHERE order_id > $1 AND order_id <= $2 GROUP BY order_id, sku";
@@ -166,7 +166,7 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
                 by_lines.insert((row.try_get(0)?, row.try_get(1)?), counts);
             }
         }
-        let mut by_moves = Moved::new();
+        let mut by_moves = MovedUnits::new();
         for (table, sent) in [("fulfillments", true), ("returns", false)] {
             let moves = dynamic_sql(format!(
                 "SELECT order_id, details FROM {table} WHERE order_id > $1 AND order_id <= $2"
@@ -176,7 +176,7 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
                 add(&mut by_moves, &row, sent)?;
             }
         }
-        let differs = |(of, counts): &(&(String, String), &(i64, i64)), other: &Moved| {
+        let differs = |(of, counts): &(&(String, String), &(i64, i64)), other: &MovedUnits| {
             other.get(*of) != Some(*counts)
         };
         let lines = by_lines.iter().filter(|one| differs(one, &by_moves));
@@ -192,7 +192,7 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
     }
 }
 
-fn add(find_wrong_moves: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
+fn add(moved: &mut MovedUnits, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {
     let (order, details): (String, String) = (row.try_get(0)?, row.try_get(1)?);
     // Details in another form count as nothing, and so as a violation.
     let details: Value = serde_json::from_str(&details).unwrap_or_default();
@@ -200,9 +200,7 @@ fn add(find_wrong_moves: &mut Moved, row: &AnyRow, sent: bool) -> Result<(), sql
     for line in lines.into_iter().flatten() {
         let sku = line.get("sku").and_then(Value::as_str).unwrap_or_default();
         let units = line.get("quantity").and_then(Value::as_i64);
-        let counts = find_wrong_moves
-            .entry((order.clone(), sku.to_owned()))
-            .or_default();
+        let counts = moved.entry((order.clone(), sku.to_owned())).or_default();
         let count = if sent { &mut counts.0 } else { &mut counts.1 };
         *count += units.unwrap_or_default();
     }

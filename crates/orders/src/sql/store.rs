@@ -51,7 +51,7 @@ pub struct DatabaseUrl {
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        write!(out, "Place({:?})", self.dialect)
+        write!(out, "DatabaseUrl({:?})", self.dialect)
     }
 }
 

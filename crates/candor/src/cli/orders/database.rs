@@ -28,7 +28,7 @@ pub(super) struct DatabaseArgs {
 
 /// The location of the database, and the passwords in it that must not reach a log.
 pub(super) struct DatabaseLocation {
-    pub(super) place: DatabaseUrl,
+    pub(super) url: DatabaseUrl,
     /// True for a SQLite file, which is created if it is missing.
     pub(super) is_file: bool,
     /// The passwords, as they are written in the address and decoded.
@@ -70,7 +70,7 @@ fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
         return Err(unusable());
     }
     Ok(DatabaseLocation {
-        place: DatabaseUrl::file(path).ok_or_else(unusable)?,
+        url: DatabaseUrl::file(path).ok_or_else(unusable)?,
         is_file: true,
         passwords: Vec::new(),
     })
@@ -83,7 +83,7 @@ fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
             .with_hint("write the path of a file, or postgres://USER:PASSWORD@HOST/DATABASE with no other settings than sslmode and its like")
     };
     Ok(DatabaseLocation {
-        place: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
+        url: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
         is_file: false,
         passwords: passwords(url),
     })

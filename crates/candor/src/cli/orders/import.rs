@@ -32,7 +32,7 @@ impl OrdersImportArgs {
         let imported = run(|_| async {
             self.currency.migrate(&location).await?;
             let now = UtcTime::from(system_clock().now());
-            let imported = import(&location.place, &text, now).await;
+            let imported = import(&location.url, &text, now).await;
             imported.map_err(|error| self.refused(&error, &location))
         })?;
         print(summary(&imported).as_bytes())

@@ -32,14 +32,14 @@ impl CurrencyArgs {
         &self,
         location: &DatabaseLocation,
     ) -> Result<MigrationOutcome, CommandError> {
-        let place = &location.place;
+        let url = &location.url;
         let unusable = |error| location.unusable(&error);
-        let migrated = migrate(place, self.currency.map_or_else(default_currency, Ok)?).await;
+        let migrated = migrate(url, self.currency.map_or_else(default_currency, Ok)?).await;
         let migrated = migrated.map_err(unusable)?;
         let Some(given) = self.currency else {
             return Ok(migrated);
         };
-        let existing = sql::currency(place).await.map_err(unusable)?;
+        let existing = sql::currency(url).await.map_err(unusable)?;
         match existing == given {
             true => Ok(migrated),
             false => {

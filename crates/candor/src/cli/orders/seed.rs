@@ -38,7 +38,7 @@ impl SeedArgs {
         };
         let seeded = run(|_| async {
             self.currency.migrate(&location).await?;
-            let seeded = seed(&location.place, plan, &mut progress).await;
+            let seeded = seed(&location.url, plan, &mut progress).await;
             seeded.map_err(|error| location.unusable(&error))
         });
         if terminal && self.orders > 0 {

@@ -154,7 +154,7 @@ async fn open(
         create_tables(location).await?;
     }
     let random = Arc::new(|| fastrand::u64(..));
-    let adapter = SqlAdapter::open(&location.place, config, system_clock(), random).await;
+    let adapter = SqlAdapter::open(&location.url, config, system_clock(), random).await;
     Ok(Arc::new(
         adapter.map_err(|error| location.unusable(&error))?,
     ))
@@ -162,7 +162,7 @@ async fn open(
 
 /// Creates the tables of a SQLite file if they are missing.
 async fn create_tables(location: &DatabaseLocation) -> Result<MigrationOutcome, CommandError> {
-    let migrated = migrate(&location.place, default_currency()?).await;
+    let migrated = migrate(&location.url, default_currency()?).await;
     migrated.map_err(|error| location.unusable(&error))
 }
 
@@ -172,7 +172,7 @@ pub(in crate::cli) async fn open_in_data_dir(
 ) -> Result<Arc<dyn Adapter>, CommandError> {
     let location = in_data_dir(data)?;
     if create_tables(&location).await? == MigrationOutcome::Created {
-        let filled = seed(&location.place, SeedOptions::default(), &mut |_, _| {}).await;
+        let filled = seed(&location.url, SeedOptions::default(), &mut |_, _| {}).await;
         filled.map_err(|error| location.unusable(&error))?;
     }
     open(&location, SqlConfig::default()).await
