@@ -166,7 +166,7 @@ impl DiskFile for RealFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        // A file opened with O_APPEND would also append what is written at an offset.
+        // A file opened with O_APPEND would also append bytes that are written at an offset.
         let bytes = [IoSlice::new(bytes)];
         let written = rustix::io::pwritev2(&self.file, &bytes, 0, ReadWriteFlags::APPEND);
         Ok(written?)

@@ -39,7 +39,7 @@ pub fn cache_accelerator(bytes: &[u8]) {
         match usize::from(how) / FILES.len() {
             0 => cache.put(name, rest),
             1 => cache.put(name, &changed(built, rest)),
-            2 => cache.put(name, &cut(built, rest)),
+            2 => cache.put(name, &replace_tail(built, rest)),
             _ => {
                 let changed = changed(built, rest);
                 cache.put(name, &forged(name, built, changed));
@@ -65,7 +65,7 @@ fn changed(built: &[u8], changes: &[u8]) -> Vec<u8> {
 }
 
 /// Truncates the bytes and appends others.
-fn cut(built: &[u8], rest: &[u8]) -> Vec<u8> {
+fn replace_tail(built: &[u8], rest: &[u8]) -> Vec<u8> {
     let (length, rest) = match rest {
         [low, high, rest @ ..] => (u16::from_le_bytes([*low, *high]), rest),
         short => (0, short),

@@ -131,7 +131,7 @@ fn sorted(shards: Vec<TermShard>) -> Vec<SortedShard> {
 }
 
 /// Frees the memory of shards on another thread.
-fn forget(shards: Vec<SortedShard>) {
+fn drop_in_background(shards: Vec<SortedShard>) {
     // If no thread can be started, it is freed here.
     let _ = std::thread::Builder::new().spawn(move || drop(shards));
 }
@@ -207,7 +207,7 @@ pub(crate) fn write_words(
         units: of.documents as u32,
         facts: &document_index::write_facts(&facts),
     })?;
-    forget(shards);
+    drop_in_background(shards);
     Ok(())
 }
 
@@ -253,7 +253,7 @@ pub(crate) fn write_passages(
         units: numbering.passages(),
         facts: &passage_index::write_facts(&facts),
     })?;
-    forget(shards);
+    drop_in_background(shards);
     Ok(())
 }
 
