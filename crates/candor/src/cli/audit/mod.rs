@@ -94,7 +94,7 @@ impl NamedFile {
     /// Reads the checkpoint in this file.
     fn checkpoint(&self) -> Result<Checkpoint, CommandError> {
         let checkpoint = self
-            .place()
+            .checkpoint_file()
             .read()
             .map_err(|error| self.cannot_read(&error))?;
         checkpoint.ok_or_else(|| {
@@ -102,17 +102,17 @@ impl NamedFile {
         })
     }
 
-    fn place(&self) -> CheckpointFile {
+    fn checkpoint_file(&self) -> CheckpointFile {
         CheckpointFile::new(self.disk.clone(), &self.name)
     }
 }
 
-/// Describes what is wrong with a log.
+/// Describes the flaw of a log.
 fn describe(flaw: LogFlaw) -> &'static str {
     match flaw {
-        LogFlaw::NotALine(_) => "it is no line of a log",
-        LogFlaw::Changed(_) => "it is not what its hash says",
-        LogFlaw::Missing(_) => "another line stands in its place",
+        LogFlaw::NotALine(_) => "it is not a line of a log",
+        LogFlaw::Changed(_) => "its content does not match its hash",
+        LogFlaw::Missing(_) => "it is missing, and another line is in its position",
         LogFlaw::Torn(_) => "it is cut off",
         LogFlaw::Truncated(_) => "the log ends before it, but a checkpoint has seen it",
         LogFlaw::Rewritten(_) => "it is not the line that a checkpoint has seen",

@@ -44,21 +44,21 @@ pub(in crate::cli) struct QuarantineArgs {
 impl QuarantineArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let log = NamedFile::at(&self.path)?;
-        let places = self.checkpoint.iter().map(|path| NamedFile::at(path));
-        let places = places.collect::<Result<Vec<_>, _>>()?;
-        if places.is_empty() {
+        let checkpoints = self.checkpoint.iter().map(|path| NamedFile::at(path));
+        let checkpoints = checkpoints.collect::<Result<Vec<_>, _>>()?;
+        if checkpoints.is_empty() {
             log.extent()?;
         }
         let signer = match &self.sign_with {
             Some(path) => Some(signer(path)?),
             None => None,
         };
-        if !self.yes && !self.confirm(&log, &places)? {
+        if !self.yes && !self.confirm(&log, &checkpoints)? {
             return Err(CommandError::new("the log was not moved"));
         }
         let clock = system_clock();
         let checkpoints = CheckpointWriter {
-            files: places.iter().map(NamedFile::place).collect(),
+            files: checkpoints.iter().map(NamedFile::checkpoint_file).collect(),
             signer,
             now: Box::new(move || iso_millis(clock.now())),
         };
@@ -81,7 +81,7 @@ impl QuarantineArgs {
     }
 
     /// Asks the person at the terminal for confirmation.
-    fn confirm(&self, log: &NamedFile, places: &[NamedFile]) -> Result<bool, CommandError> {
+    fn confirm(&self, log: &NamedFile, checkpoints: &[NamedFile]) -> Result<bool, CommandError> {
         if !io::stdin().is_terminal() {
             return Err(CommandError::new(
                 "the log was not moved: there is no terminal to ask for confirmation",
@@ -89,7 +89,9 @@ impl QuarantineArgs {
             .with_hint("run it in a terminal, or confirm with --yes"));
         }
         // A checkpoint that cannot be read may be the reason for the move.
-        let seen = places.iter().filter_map(|place| place.checkpoint().ok());
+        let seen = checkpoints
+            .iter()
+            .filter_map(|place| place.checkpoint().ok());
         let seen: Vec<_> = seen.collect();
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
         let verified = verified.map_err(|error| log.cannot_read(&error))?;

@@ -58,7 +58,7 @@ fn first_changed_line_is_named() {
         &whole.replace("src/main.rs", "src/evil.rs"),
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 1: it is not what its hash says
+    error: log.jsonl is broken at line 1: its content does not match its hash
     hint: `candor audit quarantine log.jsonl` moves the log aside
     ");
     fixture.write(
@@ -66,7 +66,7 @@ fn first_changed_line_is_named() {
         &whole.replace("HASH_MISMATCH", "NOTHING"),
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 2: it is not what its hash says
+    error: log.jsonl is broken at line 2: its content does not match its hash
     hint: line 1 is whole; `candor audit quarantine log.jsonl` moves the log aside
     ");
     let ended = fixture.run(&["verify", "log.jsonl", "--json"]);
@@ -76,7 +76,7 @@ fn first_changed_line_is_named() {
     assert_eq!(report["flaw"]["seq"], 2);
     fixture.write("log.jsonl.000001", "");
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 1: another line stands in its place
+    error: log.jsonl is broken at line 1: it is missing, and another line is in its position
     hint: `candor audit quarantine log.jsonl` moves the log aside
     ");
 }
