@@ -1,4 +1,4 @@
-//! The list of all registries: the one place where a new dialect is added.
+//! The list of all registries, to which a new dialect is added.
 
 use candor_fault::{CANDOR_REGISTRY, CodeRow, Registry, WIRE_REGISTRY};
 

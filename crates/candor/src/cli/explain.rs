@@ -1,4 +1,5 @@
-//! `candor explain`: the meaning of codes, whether to retry, whether anything was changed, what to do.
+//! `candor explain`: the meaning of codes, whether to retry, whether anything was changed, and the
+//! remedy.
 
 use super::{CommandError, print};
 use crate::registries::{REGISTRIES, find_registry, find_rows};

@@ -101,7 +101,7 @@ fn constant(name: &'static str, result: Value) -> Tool<Playground> {
     )
 }
 
-/// The suite expects a failing result with one text.
+/// Returns the tool that fails with one text, as the suite expects.
 fn failing() -> Tool<Playground> {
     let run = |_, _: NoArguments, _| async {
         let content = [text("This tool intentionally returns an error for testing")];
@@ -131,7 +131,7 @@ fn progressing() -> Tool<Playground> {
     )
 }
 
-/// Fails for clients that do not have the capability `sampling`.
+/// Returns the tool that fails for clients without the capability `sampling`.
 fn capable() -> Tool<Playground> {
     let run = |_, _: NoArguments, cx: CallContext| async move {
         let capabilities = cx.call.client.capabilities.as_deref().unwrap_or("{}");

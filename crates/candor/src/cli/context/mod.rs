@@ -39,7 +39,7 @@ Try:
   context resolve --cache cache --query 'how to install' --budget 4000
   context serve --root .";
 
-/// What every command takes.
+/// The flags of every command.
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
     /// Take relative paths below this directory, and reach nothing outside it
@@ -75,7 +75,7 @@ impl ContextCommand {
 }
 
 impl CommonArgs {
-    /// For a command that has nothing of it.
+    /// Returns the flags of a command that has none of them.
     fn text() -> CommonArgs {
         CommonArgs {
             root: None,
@@ -144,7 +144,7 @@ impl CommonArgs {
     }
 }
 
-/// Returns what to do next, if the failure has a better hint than its code.
+/// Returns a remedy, if the failure has a better one than its code.
 fn hint(failure: &Failure) -> Option<String> {
     use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
     let hint = match failure {
