@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde_json::{Value, json};
 
-/// The ways in which a new content is said.
+/// The members that can give the new content of a file.
 const WAYS: [&str; 3] = ["content", "edits", "patch"];
 
 /// Checks the arguments of `write_file` beyond their schema.
@@ -56,11 +56,11 @@ pub(crate) fn of_plan(arguments: &Value) -> Violations {
     violations
 }
 
-/// A text or an object that is not a plan.
+/// Returns the violation for a text or an object that is not a plan.
 pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
     Violation {
         path: member_of(&ArgumentPath::default(), member),
-        // The form is wrong, whatever of it.
+        // Every way of not being a plan is reported as a wrong form.
         keyword: "format",
         message: error.to_string(),
         params: json!({ "format": "plan" }),
@@ -102,7 +102,8 @@ fn content(value: &Value, at: &ArgumentPath, violations: &mut Violations) {
     }
 }
 
-/// A deletion is said with `true`, alone, and with the hash of what is deleted.
+/// Checks that a deletion is `true`, has no other content, and has the hash of the file that it
+/// deletes.
 fn deletion(value: &Value, at: &ArgumentPath, violations: &mut Violations) {
     let given = WAYS.iter().find(|way| value.get(**way).is_some());
     match (value.get("delete"), given) {
@@ -129,7 +130,7 @@ fn missing(at: &ArgumentPath, name: &str, hint: &str) -> Violation {
     }
 }
 
-/// At most one of these members may be there.
+/// Checks that at most one of these members is present.
 fn one_of(value: &Value, names: &[&str], at: &ArgumentPath, violations: &mut Violations) {
     let mut given = names.iter().filter(|name| value.get(**name).is_some());
     if let (Some(first), Some(second)) = (given.next(), given.next()) {

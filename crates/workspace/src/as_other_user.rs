@@ -32,7 +32,7 @@ pub(crate) fn run_as_other_user(test: &str, dir: &Path) {
         child.uid(NOBODY).gid(NOBODY);
     }
     let output = child.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("1 passed"), "{told}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}");
+    assert!(stdout.contains("1 passed"), "{stdout}");
 }

@@ -1,5 +1,5 @@
-//! The lines of the audit log: who did what, under which plan, with which result. No contents, only
-//! lengths and hashes.
+//! Builds the lines of the audit log: which actor did something, under which plan, with which
+//! result. Lines contain lengths and hashes, no contents.
 
 use crate::dialect::Workspace;
 use crate::notes::{CallNotes, Notes, Subject};
@@ -30,14 +30,14 @@ pub(crate) struct Actor {
     pub(crate) version: &'static str,
 }
 
-/// The line of a call.
-pub(crate) fn of_call(
+/// Builds the line of a call.
+pub(crate) fn call_line(
     actor: &Actor,
     session: Option<&str>,
     entry: &CallRecord<'_, Workspace, CallNotes>,
     notes: &Notes,
 ) -> Map<String, Value> {
-    let mut line = empty(actor, session, entry.at);
+    let mut line = empty_line(actor, session, entry.at);
     let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
     set("tool_name", json!(entry.tool));
     set("effect", json!(entry.effect));
@@ -48,13 +48,13 @@ pub(crate) fn of_call(
     set("plan_hash", json!(notes.plan_hash));
     set("phase_id", json!(notes.phase_id));
     if let Some(call) = entry.call {
-        set("request_id", json!(cut(&call.id)));
+        set("request_id", json!(redact_and_cut(&call.id)));
         let args_hash = notes.args_hash.clone();
         set(
             "args_hash",
             json!(args_hash.unwrap_or_else(|| self::args_hash(call))),
         );
-        set("actor", who(actor, Some(call)));
+        set("actor", actor_json(actor, Some(call)));
     }
     match &entry.outcome {
         CallOutcome::Done(_) => set("result", json!("ok")),
@@ -83,24 +83,28 @@ pub(crate) fn of_call(
     line
 }
 
-/// The line about what a crash left of the log itself.
-pub(crate) fn of_torn(actor: &Actor, at: Timestamp, torn: &TornBytes) -> Map<String, Value> {
-    let said = format!(
+/// Builds the line about torn bytes that a crash left at the end of the log.
+pub(crate) fn torn_log_line(actor: &Actor, at: Timestamp, torn: &TornBytes) -> Map<String, Value> {
+    let message = format!(
         "{} bytes behind the last whole line were put aside; their SHA-256 is {}",
         torn.bytes, torn.hash
     );
-    of_recovery(actor, at, "TornLog", &said, Vec::new(), Effect::None)
+    recovery_line(actor, at, "TornLog", &message, Vec::new(), Effect::None)
 }
 
-/// The line about a change that a dead process left.
-pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settlement) -> Map<String, Value> {
+/// Builds the line about a change that a dead process left unfinished.
+pub(crate) fn settlement_line(
+    actor: &Actor,
+    at: Timestamp,
+    settled: &Settlement,
+) -> Map<String, Value> {
     let about = &settled.about;
     let what = match (settled.finished, settled.left) {
         (true, _) => "was finished",
         (false, 0) => "was undone",
         (false, _) => "was undone, but for files that somebody has changed since",
     };
-    let said = format!(
+    let message = format!(
         "the {} of request {} in session {} {what}",
         about.tool_name, about.request_id, about.session_id
     );
@@ -113,20 +117,20 @@ pub(crate) fn of_settled(actor: &Actor, at: Timestamp, settled: &Settlement) -> 
     } else {
         Effect::None
     };
-    of_recovery(actor, at, "Recovery", &said, subjects.collect(), effect)
+    recovery_line(actor, at, "Recovery", &message, subjects.collect(), effect)
 }
 
-fn of_recovery(
+fn recovery_line(
     actor: &Actor,
     at: Timestamp,
     name: &str,
-    said: &str,
+    message: &str,
     subjects: Vec<Subject>,
     effect: Effect,
 ) -> Map<String, Value> {
-    let mut line = empty(actor, None, at);
+    let mut line = empty_line(actor, None, at);
     let cause = Cause::Error {
-        message: said.to_owned(),
+        message: message.to_owned(),
         code: None,
         name: name.to_owned(),
     };
@@ -138,26 +142,30 @@ fn of_recovery(
     line
 }
 
-/// The line about what a person did beside the server.
-pub(crate) fn of_deed(actor: &Actor, at: Timestamp, deed: &OwnerAction<'_>) -> Map<String, Value> {
-    let mut line = empty(actor, None, at);
+/// Builds the line about an action of the owner.
+pub(crate) fn owner_action_line(
+    actor: &Actor,
+    at: Timestamp,
+    action: &OwnerAction<'_>,
+) -> Map<String, Value> {
+    let mut line = empty_line(actor, None, at);
     let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
-    set("tool_name", json!(deed.name()));
-    set("approval", json!(deed.approval()));
-    set("plan_hash", json!(deed.plan()));
-    let said = |message| Cause::Error {
+    set("tool_name", json!(action.name()));
+    set("approval", json!(action.approval()));
+    set("plan_hash", json!(action.plan()));
+    let cause = |message| Cause::Error {
         message,
         code: None,
         name: String::from("Person"),
     };
-    set("cause", json!(deed.said().map(said)));
+    set("cause", json!(action.detail().map(cause)));
     set("effect", json!(Effect::Done));
     set("result", json!("ok"));
     line
 }
 
-/// Every member that a line has, before anything is known.
-fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Value> {
+/// Builds a line with every member, each with its default.
+fn empty_line(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Value> {
     let line = json!({
         "v": VERSION,
         "timestamp": iso_millis(at),
@@ -165,7 +173,7 @@ fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Val
         "role": actor.role.map(Role::wire_name),
         "tool_name": null,
         "request_id": null,
-        "actor": who(actor, None),
+        "actor": actor_json(actor, None),
         "args_hash": null,
         "subject": null,
         "approval": null,
@@ -185,25 +193,25 @@ fn empty(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String, Val
     }
 }
 
-fn who(actor: &Actor, call: Option<&Call>) -> Value {
+fn actor_json(actor: &Actor, call: Option<&Call>) -> Value {
     let client = call.map(|call| &call.client);
     let name = client.and_then(|client| client.name.as_deref());
     let version = client.and_then(|client| client.version.as_deref());
     json!({
         "os_user": actor.os_user,
-        "client": name.map(cut),
-        "client_version": version.map(cut),
+        "client": name.map(redact_and_cut),
+        "client_version": version.map(redact_and_cut),
         "candor": actor.version,
     })
 }
 
-/// The hash of the arguments as they came, byte for byte.
+/// Returns the hash of the arguments as they came, byte for byte.
 pub(crate) fn args_hash(call: &Call) -> String {
     hash_of(call.arguments.as_deref().unwrap_or("{}").as_bytes())
 }
 
 fn subject(subjects: &[Subject]) -> Value {
-    // A name is what its caller likes, and can be a secret too.
+    // The caller chooses the path, so it can contain a secret too.
     let subjects = subjects.iter().map(|subject| Subject {
         path: redact(&subject.path).into_owned(),
         ..subject.clone()
@@ -217,11 +225,11 @@ fn subject(subjects: &[Subject]) -> Value {
 }
 
 /// Returns a text as it is recorded: redacted and cut.
-pub(crate) fn cut(text: &str) -> String {
+pub(crate) fn redact_and_cut(text: &str) -> String {
     redact(text).chars().take(NAME_CHARS).collect()
 }
 
-/// A value whose numbers every reader keeps exactly: others become their text. Bounded like a cause.
+/// Replaces numbers that some readers cannot represent exactly by their text. Bounded like a cause.
 fn plain(value: Value) -> Value {
     match value {
         Value::Number(number) if !is_exact(&number) => Value::String(number.to_string()),

@@ -71,7 +71,7 @@ pub struct Config {
     pub unlock: UnlockPolicy,
     /// True if nothing may be written.
     pub read_only: bool,
-    /// True if the strict profile for Rust is on, whatever a plan says.
+    /// True if the strict profile for Rust is always on, even if a plan does not ask for it.
     pub rust_strict: bool,
     /// The configuration of the commands of plans.
     pub checks: CommandConfig,

@@ -26,11 +26,11 @@ pub(crate) enum Failure {
     Locked(Box<Lock>),
     /// The tool is the other role's.
     OtherRole { tool: &'static str, role: Role },
-    /// The caller says that it has the other role.
+    /// The caller claims to have the other role.
     RoleClaim { claimed: String, role: Role },
     /// The session could not be started.
     Start(StartError),
-    /// Something about the arguments that no schema can say.
+    /// The arguments break a rule that no schema can state.
     Arguments(Violations),
     /// The path leads nowhere that may be used.
     Path(PathError),
@@ -46,7 +46,7 @@ pub(crate) enum Failure {
     ReadOnly,
     /// Reading failed.
     Read(ReadError),
-    /// The file that says what is not to be read cannot be used, so nothing is read.
+    /// The file that lists unreadable files cannot be used, so nothing is read.
     DenyRead(DenyReadError),
     /// About plans.
     Plan(PlanFailure),
@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     Edit(EditError),
     /// The patch does not fit, or is none.
     Patch(PatchError),
-    /// The change adds what the policy forbids.
+    /// The change adds something that the policy forbids.
     Policy(PolicyReport),
     /// A command of the plan failed.
     Check(Box<CommandOutcome>),
@@ -77,7 +77,7 @@ pub(crate) enum Failure {
     Write(WriteError),
     /// Something that must hold does not.
     BrokenInvariant(BrokenInvariant),
-    /// The operating system failed in a way that nothing above says.
+    /// Any other failure of the operating system.
     Io(io::Error),
     /// A fault that was raised elsewhere.
     Said(Fault<Workspace>),
@@ -136,7 +136,7 @@ pub(crate) enum PlanFailure {
 /// An invariant that does not hold.
 #[derive(Debug)]
 pub(crate) enum BrokenInvariant {
-    /// The state directory does not hold what this program wrote.
+    /// The state directory contains something that this program did not write.
     State(String),
     /// The lock in the state directory cannot be read.
     Lock(LockError),

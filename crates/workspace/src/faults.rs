@@ -27,7 +27,7 @@ const SENTENCE_CHARS: usize = 600;
 type F = Fault<Workspace>;
 
 impl Failure {
-    /// The failure as the contract says it.
+    /// Maps the failure to a fault of the contract.
     pub(crate) fn fault(&self) -> F {
         match self {
             Failure::NoSession => codes::SessionNotInitialized
@@ -144,7 +144,7 @@ impl Failure {
                 })),
             Failure::CheckNotRun(error) => codes::PreflightFailed
                 .fault(Effect::None)
-                .with_message(said(error))
+                .with_message(client_text(error))
                 .with_cause(json!({
                     "argv": null,
                     "exit_code": null,
@@ -155,7 +155,7 @@ impl Failure {
                 })),
             Failure::NotCompared(error) => codes::PreflightFailed
                 .fault(Effect::None)
-                .with_message(said(error))
+                .with_message(client_text(error))
                 .with_cause(Cause::error("NotCompared", error)),
             Failure::Turn(TurnError::Busy) => codes::UnknownToolFailure
                 .fault(Retry::SameCall, Effect::None)
@@ -188,8 +188,9 @@ impl Failure {
     }
 }
 
-/// A sentence of ours as a message: its first letter is large, unless it begins with a name.
-fn said(text: impl Display) -> ClientText {
+/// Makes a message of a sentence: its first letter becomes upper case, unless it begins with a
+/// name.
+fn client_text(text: impl Display) -> ClientText {
     let text = text.to_string();
     let is_word = ["the ", "a ", "this ", "cannot ", "stopped "];
     let whole = match text.split_at_checked(1) {
@@ -213,7 +214,7 @@ fn os(errno: Errno) -> Cause {
     Cause::from(io::Error::from(errno))
 }
 
-/// Everything that is wrong about arguments, beyond what their schema says.
+/// Maps violations that no schema can state.
 fn arguments(violations: Violations) -> F {
     Workspace::adopt(Refusal::Arguments(violations))
 }
@@ -299,11 +300,11 @@ fn path(error: &PathError) -> F {
         PathError::Io(error) => return system(error, Effect::None),
     };
     fault
-        .with_message(said(error))
+        .with_message(client_text(error))
         .with_cause(cause("PathError", error))
 }
 
-/// An error of ours, or the one of the operating system below it.
+/// Describes an error of ours, or the error of the operating system that caused it.
 fn cause(name: &str, error: &(dyn Error + 'static)) -> Cause {
     match error.source() {
         Some(below) => Cause::error("IoError", below),
@@ -335,7 +336,7 @@ fn read(error: &ReadError) -> F {
         | ReadError::Stopped
         | ReadError::Io(_) => codes::FileReadFailed.fault(),
     };
-    let fault = fault.with_message(said(error));
+    let fault = fault.with_message(client_text(error));
     match error {
         ReadError::NotFound { .. } => fault.with_cause(os(Errno::NOENT)),
         ReadError::IsDirectory { .. } => fault.with_cause(os(Errno::ISDIR)),
@@ -390,7 +391,7 @@ fn plan(failure: &PlanFailure) -> F {
             .with_facts(|facts| facts.plan_hash = Some(hash.clone())),
         PlanFailure::Scope(refusal) => codes::PlanScopeViolation
             .fault()
-            .with_message(said(refusal))
+            .with_message(client_text(refusal))
             .with_cause(Cause::error("PlanScope", refusal)),
     }
 }
@@ -416,7 +417,7 @@ fn edit(error: &EditError) -> F {
             codes::PatchApplyFailed.fault()
         }
     };
-    fault.with_message(said(error)).with_cause(json!({
+    fault.with_message(client_text(error)).with_cause(json!({
         "message": error.to_string(),
         "code": null,
         "name": "EditError",
@@ -436,7 +437,7 @@ fn patch(error: &PatchError) -> F {
             (codes::PatchApplyFailed.fault(), near(nearest))
         }
     };
-    fault.with_message(said(error)).with_cause(json!({
+    fault.with_message(client_text(error)).with_cause(json!({
         "message": error.to_string(),
         "code": null,
         "name": "PatchError",
@@ -475,7 +476,7 @@ fn is_exhausted(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-/// An error of the operating system while something was written.
+/// Maps an error of the operating system during a write.
 fn write(error: &io::Error, effect: Effect) -> F {
     let failed = |fault: F| fault.with_cause(Cause::error("IoError", error));
     match Errno::from_io_error(error) {
@@ -488,7 +489,7 @@ fn write(error: &io::Error, effect: Effect) -> F {
     }
 }
 
-/// Writing failed, and taking it back did too: what the files hold is settled with the next session.
+/// Maps a failed write whose undo failed too: the next session settles the files.
 fn stuck(error: &io::Error) -> F {
     codes::UnknownToolFailure
         .fault(Retry::Never, Effect::Unknown)
@@ -498,7 +499,7 @@ fn stuck(error: &io::Error) -> F {
         .with_cause(Cause::error("IoError", error))
 }
 
-/// An error of the operating system that no other function here names.
+/// Maps an error of the operating system that no other function here maps.
 fn system(error: &io::Error, effect: Effect) -> F {
     let fault = match Errno::from_io_error(error) {
         Some(Errno::ACCESS | Errno::PERM) => codes::InsufficientPermissions.fault(),
@@ -509,7 +510,7 @@ fn system(error: &io::Error, effect: Effect) -> F {
 }
 
 fn invariant(broken: &BrokenInvariant) -> F {
-    let (id, said, cause) = match broken {
+    let (id, message, cause) = match broken {
         BrokenInvariant::State(why) => (
             "STATE_INTACT",
             ClientText::from("The state directory does not hold what this program wrote"),
@@ -563,12 +564,12 @@ fn invariant(broken: &BrokenInvariant) -> F {
     let id = INVARIANTS.iter().find(|known| known.name == id);
     codes::InvariantViolation
         .fault(Effect::None)
-        .with_message(said)
+        .with_message(message)
         .with_cause(cause)
         .with_facts(|facts| facts.invariant_id = id.map(|known| known.name))
 }
 
-/// The log cannot be had before anything was done.
+/// Maps a log that was unavailable before anything was done.
 fn log_unavailable(error: &AppendError) -> F {
     let fault = match error {
         AppendError::Locked => codes::AuditLockFailed.fault(Retry::SameCall, Effect::None),
@@ -577,12 +578,12 @@ fn log_unavailable(error: &AppendError) -> F {
     fault.with_cause(Cause::error("AuditLog", error))
 }
 
-/// Returns true if a failure says that its call is not on record.
+/// Returns true if the failure is that the call is not on record.
 pub(crate) fn is_unrecorded(fault: &F) -> bool {
     fault.is(codes::AuditLogFailed)
 }
 
-/// The failure of a call that is not on record because another process held the log.
+/// Maps a call that is not on record because another process held the log.
 pub(crate) fn log_was_busy(unrecorded: &F) -> F {
     let effect = unrecorded.effect();
     let retry = match effect {
@@ -596,25 +597,25 @@ pub(crate) fn log_was_busy(unrecorded: &F) -> F {
     }
 }
 
-/// Returns true if a failure locks the session for good, whoever raised it.
+/// Returns true if a failure locks the session for good, no matter what raised it.
 pub(crate) fn is_invariant(fault: &F) -> bool {
     fault.is(codes::InvariantViolation)
 }
 
-/// A configuration or a key that cannot be used at start.
+/// Maps a configuration or a key that cannot be used at start.
 pub fn bootstrap_failure(message: &str) -> F {
     startup_failure(
         codes::BootstrapFailure,
-        Some(said(message)),
+        Some(client_text(message)),
         Thrown::Text(message.to_owned()),
     )
 }
 
-/// A record or a registry that is broken at start.
+/// Maps a record or a registry that is broken at start.
 pub fn self_audit_failure(message: &str) -> F {
     startup_failure(
         codes::SelfAuditFailure,
-        Some(said(message)),
+        Some(client_text(message)),
         Thrown::Text(message.to_owned()),
     )
 }

@@ -18,7 +18,7 @@ const BLANK: &str = r"^\s*$";
 /// The maximum number of changes in one call.
 pub const MAX_CHANGES: usize = 100;
 
-/// The arguments of a tool: these members, of which those named are required.
+/// Returns the schema of a tool's arguments: these members, of which those named are required.
 pub(crate) fn arguments(required: &[&str], members: Value) -> Value {
     let mut properties = match members {
         Value::Object(members) => members,
@@ -54,7 +54,7 @@ pub(crate) fn planned(mut members: Value) -> Value {
     members["phase_id"] = json!({
         "type": "string",
         "pattern": PHASE,
-        "maxLength": plan::PHASE_ID_MAX,
+        "maxLength": plan::MAX_PHASE_ID,
         "description": "The plan's phase; the only one if absent"
     });
     members
@@ -72,7 +72,7 @@ pub(crate) fn path(description: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "description": description })
 }
 
-/// A text that says something.
+/// Returns the schema of a text that is not blank.
 pub(crate) fn words(max: usize, description: &str) -> Value {
     json!({
         "type": "string",
@@ -90,7 +90,7 @@ pub(crate) fn encoding() -> Value {
     json!({ "type": "string", "enum": ["utf8", "base64"] })
 }
 
-/// The ways to say the new content of a file.
+/// Returns the schemas of the members that can give the new content of a file.
 pub(crate) fn content() -> Value {
     json!({
         "path": path("The file, from the workspace root; its directory must exist"),

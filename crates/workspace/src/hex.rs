@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Two digits for each byte.
+/// Encodes each byte as two digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

@@ -7,6 +7,7 @@
 
 pub mod approval;
 mod argument_rules;
+mod audit_line;
 mod config;
 pub mod dialect;
 pub mod edit;
@@ -14,7 +15,6 @@ mod failure;
 mod faults;
 mod fields;
 mod hex;
-mod line;
 mod line_schema;
 pub mod lock;
 mod notes;

@@ -1,17 +1,17 @@
 //! The JSON Schema of a line of the audit log.
 
+use crate::audit_line::{MAX_EXACT, NAME_CHARS, VERSION};
 use crate::dialect::codes::{INVARIANTS, ROWS};
 use crate::dialect::schemas;
 use crate::fields::{HASH, PHASE, PLAN};
-use crate::line::{MAX_EXACT, NAME_CHARS, VERSION};
 use crate::role::Role;
 use candor_fault::Effect;
 use serde_json::{Map, Value, json};
 
 const TIMESTAMP: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
 
-/// The schema of the lines that a server writes into `audit-log.jsonl` and `refusals.jsonl`, as a
-/// document of its own.
+/// Returns the schema of the lines that a server writes into `audit-log.jsonl` and
+/// `refusals.jsonl`, as a complete document.
 pub fn line_schema() -> Value {
     let members = members();
     let required: Vec<_> = members.keys().cloned().collect();
@@ -27,7 +27,7 @@ pub fn line_schema() -> Value {
     })
 }
 
-/// Every member, sorted as it is in a line.
+/// Returns the schema of every member, sorted as it is in a line.
 fn members() -> Map<String, Value> {
     let roles = Role::ALL.map(Role::wire_name);
     let codes: Vec<_> = ROWS.iter().map(|row| json!(row.code)).collect();
@@ -62,7 +62,7 @@ fn members() -> Map<String, Value> {
     }
 }
 
-/// A call that succeeded, or a line about what a crash left.
+/// Returns the schema of a call that succeeded, or of a line about a recovery after a crash.
 fn succeeded() -> Value {
     shape(json!({
         "result": { "const": "ok" },
@@ -73,7 +73,7 @@ fn succeeded() -> Value {
     }))
 }
 
-/// A call that failed: the envelope is the one that was sent.
+/// Returns the schema of a call that failed: the envelope is the one that was sent.
 fn failed() -> Value {
     shape(json!({
         "result": { "const": "error" },
@@ -82,7 +82,7 @@ fn failed() -> Value {
     }))
 }
 
-/// A request that was not a tool call: the JSON-RPC error is the cause.
+/// Returns the schema of a request that was not a tool call: the JSON-RPC error is the cause.
 fn refused() -> Value {
     shape(json!({
         "result": { "const": "error" },
@@ -111,7 +111,7 @@ fn approval() -> Value {
     object(json!({ "approver": { "type": "string" }, "key_id": { "type": "string" } }))
 }
 
-/// The file that a call was about, or the files.
+/// Returns the schema of the file that a call was about, or of the files.
 fn subject() -> Value {
     let one = object(json!({
         "after": or_null(pattern(HASH)),
@@ -122,7 +122,7 @@ fn subject() -> Value {
     json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 2 }, { "type": "null" }] })
 }
 
-/// The envelope as it was sent, but for its stack.
+/// Returns the schema of the envelope as it was sent, without its stack.
 fn envelope() -> Value {
     let mut envelope = schemas::envelope();
     if let Some(members) = envelope["properties"].as_object_mut() {
@@ -131,7 +131,7 @@ fn envelope() -> Value {
     envelope
 }
 
-/// An object with all of these members and no other.
+/// Returns the schema of an object with all of these members and no other.
 fn object(properties: Value) -> Value {
     let names: Vec<_> = properties
         .as_object()

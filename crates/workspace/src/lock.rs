@@ -29,7 +29,7 @@ pub struct Lock {
     pub person: bool,
 }
 
-/// The reason why the lock of a workspace is not known.
+/// The reason why the lock of a workspace cannot be read.
 #[derive(Debug)]
 pub enum LockError {
     /// The file was not written by this program.
@@ -54,12 +54,12 @@ impl fmt::Display for LockError {
 
 impl std::error::Error for LockError {}
 
-/// The file of a role's lock.
+/// Returns the name of the file of a role's lock.
 pub fn file(role: Role) -> String {
     format!("lock.{role}.json")
 }
 
-/// The lock of a role, if there is one.
+/// Reads the lock of a role, if there is one.
 pub fn read(state: &impl Disk, role: Role) -> Result<Option<Lock>, LockError> {
     let opened = match state.open(file(role), Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -81,7 +81,7 @@ pub fn put(state: &impl Disk, role: Role, lock: &Lock) -> io::Result<()> {
     }
 }
 
-/// Unlocks a workspace for a role; durable when this returns. Says whether it was locked.
+/// Unlocks a workspace for a role; durable when this returns. Returns true if it was locked.
 pub fn remove(state: &impl Disk, role: Role) -> io::Result<bool> {
     match state.unlink(file(role)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -35,7 +35,7 @@ pub(crate) enum Penalty {
 /// The reason why a call is not on record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Unrecorded {
-    /// It is, or nobody has tried yet.
+    /// It is on record, or recording has not been tried yet.
     #[default]
     No,
     /// It is certainly not.

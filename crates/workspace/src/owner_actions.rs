@@ -1,7 +1,7 @@
 //! Actions of the owner (approve, revoke, unlock), recorded in the same log as the agent's calls.
 
 use crate::approval::KeyId;
-use crate::line::{self, Actor};
+use crate::audit_line::{self, Actor};
 use crate::lock::Lock;
 use crate::notes::ApprovedBy;
 use crate::path::Root;
@@ -79,7 +79,7 @@ impl OwnerAction<'_> {
     }
 
     /// Returns the text of the action that no other member of a line contains.
-    pub(crate) fn said(&self) -> Option<String> {
+    pub(crate) fn detail(&self) -> Option<String> {
         match self {
             OwnerAction::Approved { .. } | OwnerAction::RevokedPlan { .. } => None,
             OwnerAction::RevokedKey { revoked, .. } => {
@@ -99,39 +99,41 @@ impl OwnerAction<'_> {
     }
 }
 
-/// Puts what a person did into the log of a workspace; it is on the disk when this returns. `state` is
+/// Appends an action of the owner to the log of a workspace; durable when this returns. `state` is
 /// the state directory of this program.
 pub fn record_owner_action(
     root: &Root,
     state: &Path,
     os_user: &str,
     clock: &Arc<dyn Clock>,
-    deed: &OwnerAction<'_>,
+    action: &OwnerAction<'_>,
 ) -> Result<AppendReceipt, AppendError> {
     let actor = Actor {
         role: None,
         os_user: os_user.to_owned(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    let place = CheckpointFile::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
-    // A checkpoint that a server signs is not replaced by one that nobody signed.
-    let is_signed = place.read()?.is_some_and(|known| known.is_signed());
-    let (now, who, then) = (Arc::clone(clock), actor.clone(), Arc::clone(clock));
+    let file = CheckpointFile::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
+    // An unsigned checkpoint does not replace one that a server signed.
+    let is_signed = file
+        .read()?
+        .is_some_and(|checkpoint| checkpoint.is_signed());
+    let (now, torn_actor, then) = (Arc::clone(clock), actor.clone(), Arc::clone(clock));
     let options = LogOptions {
-        torn_entry: Box::new(move |torn| line::of_torn(&who, then.now(), &torn)),
+        torn_entry: Box::new(move |torn| audit_line::torn_log_line(&torn_actor, then.now(), &torn)),
         checkpoints: (!is_signed).then(|| CheckpointWriter {
-            files: vec![place],
+            files: vec![file],
             signer: None,
             now: Box::new(move || iso_millis(now.now())),
         }),
         ..LogOptions::default()
     };
     let log = Log::open(root.disk(), LOG, options)?;
-    log.append_blocking(line::of_deed(&actor, clock.now(), deed))
+    log.append_blocking(audit_line::owner_action_line(&actor, clock.now(), action))
 }
 
-/// The tool whose change of files has not come to its end: it is under way, or its process has died,
-/// and the next session finishes or undoes it. `state` is the state directory of the root.
+/// Returns the tool whose change of files has not ended: it is running, or its process has died,
+/// and the next session finishes or undoes the change. `state` is the state directory of the root.
 pub fn unfinished_change(state: &impl Disk) -> io::Result<Option<String>> {
     write::unfinished(state).map_err(|error| match error {
         JournalError::Io(error) => error,
@@ -201,8 +203,8 @@ mod tests {
             },
             OwnerAction::Unlocked { role, lock: None },
         ];
-        for deed in &deeds {
-            record_owner_action(&root, state.path(), "os", &clock(), deed).unwrap();
+        for action in &deeds {
+            record_owner_action(&root, state.path(), "os", &clock(), action).unwrap();
         }
         let verified = candor_audit::verify(root.disk(), LOG).unwrap();
         assert_eq!((verified.lines, verified.flaw), (5, None));
@@ -266,8 +268,8 @@ mod tests {
         log.append_blocking(serde_json::Map::new()).unwrap();
         drop(log);
         let role = Role::Executor;
-        let deed = OwnerAction::Unlocked { role, lock: None };
-        record_owner_action(&root, state.path(), "os", &clock(), &deed).unwrap();
+        let action = OwnerAction::Unlocked { role, lock: None };
+        record_owner_action(&root, state.path(), "os", &clock(), &action).unwrap();
         let checkpoint = place().read().unwrap().unwrap();
         assert!(checkpoint.is_signed() && checkpoint.seq == 1);
         assert_eq!(lines(&root).len(), 2);

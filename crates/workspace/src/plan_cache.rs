@@ -1,6 +1,5 @@
-//! A cache of parsed plans, verified approvals and compiled globs. Files are read at every call; what is
-//! remembered is
-//! what their very bytes mean, so nothing remembered can be out of date.
+//! A cache of parsed plans, verified approvals and compiled globs. Files are read at every call;
+//! the cache is keyed by their bytes, so no entry can be out of date.
 
 use crate::approval::{Approval, ApprovalFile, SignedError, SignedStatement, find_approvals_by};
 use crate::plan::store::{self, LoadError, StoredPlan};
@@ -16,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST: usize = 256;
 
 /// The maximum size of a stored plan that is looked up, in bytes.
-const PLAN_BYTES: usize = 2 * crate::plan::PLAN_BYTES_MAX;
+const PLAN_BYTES: usize = 2 * crate::plan::MAX_PLAN_BYTES;
 
 type Verified = Result<SignedStatement<Approval>, SignedError>;
 
@@ -24,7 +23,7 @@ type Verified = Result<SignedStatement<Approval>, SignedError>;
 pub(crate) struct PlanCache {
     plans: Mutex<BTreeMap<PlanHash, StoredPlan>>,
     approvals: Mutex<BTreeMap<String, Verified>>,
-    /// By what they are made from.
+    /// Compiled globs, keyed by their texts.
     globs: Mutex<BTreeMap<Vec<String>, Arc<Globs>>>,
     deny: Mutex<Option<(Vec<u8>, Arc<DenyRead>)>>,
 }
@@ -43,7 +42,7 @@ fn remember<K: Ord, V>(all: &Mutex<BTreeMap<K, V>>, key: K, value: V) {
 }
 
 impl PlanCache {
-    /// A stored plan, whose text still hashes to its name.
+    /// Returns a stored plan whose text still hashes to its name.
     pub(crate) fn plan(
         &self,
         disk: &impl Disk,
@@ -60,7 +59,7 @@ impl PlanCache {
         Ok(stored)
     }
 
-    /// The scope of a phase.
+    /// Returns the scope of a phase.
     pub(crate) fn scope<'p>(&self, phase: &'p Phase) -> Result<Scope<'p>, ScopeError> {
         if let Some(globs) = remembered(&self.globs, &phase.allow) {
             return Ok(Scope::with(phase, globs));
@@ -70,7 +69,7 @@ impl PlanCache {
         Ok(scope)
     }
 
-    /// The approvals of a plan; signatures over the same bytes are checked once.
+    /// Returns the approvals of a plan; signatures over the same bytes are checked once.
     pub(crate) fn approvals(
         &self,
         disk: &impl Disk,

@@ -1,9 +1,9 @@
 //! The server: permissions, records, locks and tools.
 
+use crate::audit_line::{self, Actor};
 use crate::config::{Config, UnlockPolicy};
 use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
-use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
 use crate::notes::{CallContext, CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
 use crate::role::Role;
@@ -32,8 +32,8 @@ pub struct WorkspaceServer {
 }
 
 impl WorkspaceServer {
-    /// A server that is ready to begin a session. A record in the state directory that does not verify,
-    /// and a list of tools that disagrees with the roles, are failures of the start.
+    /// Creates a server that is ready to begin a session. Fails if a record in the state directory
+    /// does not verify, or if the list of tools disagrees with the roles.
     pub fn new(config: Config, clock: Arc<dyn Clock>) -> Result<Self, Fault<Workspace>> {
         let actor = Actor {
             role: Some(config.role),
@@ -73,7 +73,7 @@ impl WorkspaceServer {
         })
     }
 
-    /// The session, if it was begun.
+    /// Returns the session, if it has begun.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         let session = self.session.read();
         session.unwrap_or_else(PoisonError::into_inner).clone()
@@ -252,7 +252,7 @@ impl Server for WorkspaceServer {
         let kept = entry.notes.map(CallNotes::read).unwrap_or_default();
         let session = self.session();
         let id = session.as_ref().map(|session| session.id.as_str());
-        let line = line::of_call(&self.actor, id, entry, &kept);
+        let line = audit_line::call_line(&self.actor, id, entry, &kept);
         let log = session
             .as_ref()
             .map_or(&self.refusals, |session| &session.log);

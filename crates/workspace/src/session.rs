@@ -1,8 +1,8 @@
 //! A session: one root, one log, from `begin_session` to the end of the process.
 
+use crate::audit_line::{self, Actor};
 use crate::config::Config;
 use crate::failure::{BrokenInvariant, Failure, StartError};
-use crate::line::{self, Actor};
 use crate::lock::{self, Lock};
 use crate::path::Root;
 use crate::plan_cache::PlanCache;
@@ -49,7 +49,7 @@ pub(crate) struct Session {
     last: AtomicU64,
 }
 
-/// The root among those of the server that a caller means.
+/// Returns the root of the server that a caller means.
 pub(crate) fn chosen<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, StartError> {
     let path = Path::new(asked);
     if asked.trim().is_empty() {
@@ -74,7 +74,7 @@ pub(crate) fn chosen<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, St
 }
 
 impl Session {
-    /// Begins a session: the log is verified, and what a dead process left is settled.
+    /// Begins a session: verifies the log, and settles the changes of a dead process.
     pub(crate) fn begin(
         config: &Config,
         root: &Root,
@@ -83,13 +83,13 @@ impl Session {
     ) -> Result<Session, Failure> {
         let directory = state::of_root(&config.state, root.id());
         let state = state::open(&directory).map_err(StartError::State)?;
-        let places = places(config, &directory).map_err(StartError::State)?;
+        let files = checkpoint_files(config, &directory).map_err(StartError::State)?;
         // A torn end of the log is put aside when the log is opened.
-        match verified(root, &places).map_err(StartError::State)? {
+        match verified(root, &files).map_err(StartError::State)? {
             None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
         }
-        let log = open_log(root.disk(), LOG, &actor, &clock, config, places);
+        let log = open_log(root.disk(), LOG, &actor, &clock, config, files);
         let log = log.map_err(StartError::Log)?;
         let last = log.last().map_or(0, |receipt| receipt.seq);
         let session = Session {
@@ -105,31 +105,31 @@ impl Session {
             clock,
             last: AtomicU64::new(last),
         };
-        drop(session.turn()?);
+        drop(session.take_turn()?);
         Ok(session)
     }
 
-    /// Waits for its turn to write; what a dead process left is settled first.
-    pub(crate) fn turn(&self) -> Result<WriteTurn<RealDisk>, Failure> {
+    /// Waits for its turn to write, and settles the changes of a dead process first.
+    pub(crate) fn take_turn(&self) -> Result<WriteTurn<RealDisk>, Failure> {
         let recorded = |about: &ChangeOrigin| self.has_line_of(about);
         let record = |settled: &Settlement| {
-            let line = line::of_settled(&self.actor, self.clock.now(), settled);
+            let line = audit_line::settlement_line(&self.actor, self.clock.now(), settled);
             let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
             self.noticed(receipt);
             Ok(())
         };
         Ok(self
             .writing
-            .turn(WRITE_PATIENCE)?
+            .take_turn(WRITE_PATIENCE)?
             .settle(recorded, record)?)
     }
 
-    /// A line of the log was written.
+    /// Records that a line of the log was written.
     pub(crate) fn noticed(&self, receipt: AppendReceipt) {
         self.last.fetch_max(receipt.seq, Ordering::AcqRel);
     }
 
-    /// The number of the last line that this session has seen.
+    /// Returns the number of the last line that this session has seen.
     pub(crate) fn last_seq(&self) -> u64 {
         self.last.load(Ordering::Acquire)
     }
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    /// The lock of the workspace for this role.
+    /// Reads the lock of the workspace for this role.
     pub(crate) fn lock(&self, role: Role) -> Result<Option<Lock>, Failure> {
         let lock = lock::read(&self.state, role);
         let lock = lock.map_err(|error| Failure::BrokenInvariant(BrokenInvariant::Lock(error)))?;
@@ -173,39 +173,39 @@ impl Session {
         self.strikes.load(Ordering::Acquire)
     }
 
-    /// The session is about to be locked.
+    /// Records that the session is about to be locked.
     pub(crate) fn locked(&self) {
         self.was_locked.store(true, Ordering::Release);
     }
 
-    /// Looks at the whole log, from its first line.
+    /// Verifies the whole log, from its first line.
     pub(crate) fn verify(&self, config: &Config) -> io::Result<Verification> {
         let directory = state::of_root(&config.state, self.root.id());
         let mut checkpoints = Vec::new();
-        for place in places(config, &directory)? {
-            checkpoints.extend(place.read()?);
+        for file in checkpoint_files(config, &directory)? {
+            checkpoints.extend(file.read()?);
         }
         candor_audit::verify_against(self.root.disk(), LOG, &checkpoints)
     }
 }
 
 /// Returns the checkpoint files of a root's log.
-fn places(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> {
-    let mut places = vec![CheckpointFile::new(state::open(directory)?, CHECKPOINT)];
+fn checkpoint_files(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> {
+    let mut files = vec![CheckpointFile::new(state::open(directory)?, CHECKPOINT)];
     for elsewhere in &config.checkpoint_to {
         // Several roots may have their checkpoints in one directory.
         let id = directory.file_name().unwrap_or_default().display();
         let name = format!("{id}.{CHECKPOINT}");
-        places.push(CheckpointFile::new(state::open(elsewhere)?, &name));
+        files.push(CheckpointFile::new(state::open(elsewhere)?, &name));
     }
-    Ok(places)
+    Ok(files)
 }
 
-/// Returns what is wrong with a log, from its newest checkpoint on.
-fn verified(root: &Root, places: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
+/// Returns the flaw of a log, from its newest checkpoint on.
+fn verified(root: &Root, files: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
     let mut checkpoints = Vec::new();
-    for place in places {
-        checkpoints.extend(place.read()?);
+    for file in files {
+        checkpoints.extend(file.read()?);
     }
     let newest = checkpoints
         .into_iter()
@@ -224,14 +224,14 @@ pub(crate) fn open_log(
     actor: &Actor,
     clock: &Arc<dyn Clock>,
     config: &Config,
-    places: Vec<CheckpointFile>,
+    files: Vec<CheckpointFile>,
 ) -> Result<Log, OpenError> {
-    let (who, now) = (actor.clone(), Arc::clone(clock));
+    let (torn_actor, now) = (actor.clone(), Arc::clone(clock));
     let clock = Arc::clone(clock);
     let options = LogOptions {
-        torn_entry: Box::new(move |torn| line::of_torn(&who, now.now(), &torn)),
+        torn_entry: Box::new(move |torn| audit_line::torn_log_line(&torn_actor, now.now(), &torn)),
         checkpoints: Some(CheckpointWriter {
-            files: places,
+            files,
             signer: config.signer.clone(),
             now: Box::new(move || iso_millis(clock.now())),
         }),

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The log of what was refused before there was a session.
+/// The log of calls that were refused before there was a session.
 pub const REFUSALS: &str = "refusals.jsonl";
 
 /// The log of a workspace, in its root.
@@ -14,7 +14,7 @@ pub const LOG: &str = "audit-log.jsonl";
 
 const MODE: u32 = 0o700;
 
-/// The directory of a root.
+/// Returns the state directory of a root.
 pub fn of_root(state: &Path, root: RootId) -> PathBuf {
     state.join(root.to_string())
 }

@@ -33,8 +33,9 @@ pub struct ValidApproval {
     pub not_after: StatementTime,
 }
 
-/// The reason why a plan is not approved. Of several approvals that are worth nothing, the one that came
-/// nearest says why; the order of the variants is that nearness, the nearest last.
+/// The reason why a plan is not approved. If several approvals are invalid, the one that came
+/// nearest to being valid gives the reason: variants are ordered by that nearness, the nearest
+/// last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotApproved {
     Draft,
@@ -48,7 +49,7 @@ pub enum NotApproved {
         file: String,
         plan: PlanHash,
     },
-    /// The signature of a file does not fit what it says.
+    /// The signature of a file does not match its contents.
     BadSignature {
         file: String,
     },
@@ -199,8 +200,8 @@ fn judge(question: &ApprovalQuery<'_>, found: &ApprovalFile) -> Result<ValidAppr
     })
 }
 
-/// Checks that an approver signed. The key must be valid now too: an expired one may since have
-/// been stolen, and when something was signed is only what its signer says.
+/// Checks that an approver signed. The key must also be valid now: an expired key may have been
+/// stolen since, and the time of signing is only a claim of the signer.
 fn judge_signer(
     question: &ApprovalQuery<'_>,
     signed: &SignedStatement<Approval>,

@@ -8,10 +8,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The maximum size of a key file, in bytes.
-pub const KEY_BYTES_MAX: usize = 64 * 1024;
+pub const MAX_KEY_BYTES: usize = 64 * 1024;
 
 /// The maximum number of key derivation rounds that a key file may demand for its passphrase.
-pub const KEY_ROUNDS_MAX: u32 = 1024;
+pub const MAX_KEY_ROUNDS: u32 = 1024;
 
 /// Which key it is: `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub const KEY_ROUNDS_MAX: u32 = 1024;
 pub struct KeyId([u8; 32]);
 
 impl KeyId {
-    /// The id of a public key.
+    /// Returns the id of a public key.
     pub fn of(key: &PublicKey) -> KeyId {
         // A SHA-256 fingerprint has 32 bytes.
         KeyId(
@@ -29,18 +29,18 @@ impl KeyId {
         )
     }
 
-    /// The id that a text says.
+    /// Parses a key id. Returns `None` for any other text.
     pub fn read(text: &str) -> Option<KeyId> {
         let id = KeyId(Fingerprint::from_str(text).ok()?.sha256()?);
         (id.to_string() == text).then_some(id)
     }
 
-    /// The fingerprint as 64 hex digits, for the names of files.
+    /// Returns the fingerprint as 64 hex digits, for the names of files.
     pub(crate) fn hex(&self) -> String {
         hex(&self.0)
     }
 
-    /// Enough of those digits to tell the keys of a workspace apart.
+    /// Returns enough of those digits to distinguish the keys of a workspace.
     pub(crate) fn short(&self) -> String {
         let mut hex = self.hex();
         hex.truncate(16);
@@ -96,13 +96,13 @@ impl fmt::Display for KeyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyError::TooLarge => out.write_str("the file is larger than any key"),
-            KeyError::NotAKey => out.write_str("the file is no OpenSSH private key"),
+            KeyError::NotAKey => out.write_str("the file is not an OpenSSH private key"),
             KeyError::NeedsPassphrase => out.write_str("the key needs its passphrase"),
             KeyError::WrongPassphrase => out.write_str("the passphrase is wrong"),
             KeyError::EmptyPassphrase => out.write_str("choose a passphrase that is not empty"),
             KeyError::TooManyRounds { rounds } => write!(
                 out,
-                "the key file demands {rounds} rounds for its passphrase, more than {KEY_ROUNDS_MAX}"
+                "the key file demands {rounds} rounds for its passphrase, more than {MAX_KEY_ROUNDS}"
             ),
             KeyError::Unusable { algorithm } | KeyError::NotEd25519 { algorithm, .. } => write!(
                 out,
@@ -120,14 +120,14 @@ impl std::error::Error for KeyError {}
 pub struct ApproverKey(PrivateKey);
 
 impl fmt::Debug for ApproverKey {
-    /// Which key it is, never the key.
+    /// Writes the id of the key, never the key itself.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "ApproverKey({})", self.key_id())
     }
 }
 
 impl ApproverKey {
-    /// A new Ed25519 key with this comment.
+    /// Generates an Ed25519 key with this comment.
     pub fn generate(rng: &mut impl CryptoRngCore, comment: &str) -> Result<ApproverKey, KeyError> {
         let key = PrivateKey::random(rng, Algorithm::Ed25519);
         let mut key = key.map_err(|_| unusable(Algorithm::Ed25519))?;
@@ -135,9 +135,9 @@ impl ApproverKey {
         Ok(ApproverKey(key))
     }
 
-    /// The key that the text of a file holds.
+    /// Reads the key from the text of a file.
     pub fn from_file(text: &str, passphrase: Option<&[u8]>) -> Result<ApproverKey, KeyError> {
-        if text.len() > KEY_BYTES_MAX {
+        if text.len() > MAX_KEY_BYTES {
             return Err(KeyError::TooLarge);
         }
         let key = PrivateKey::from_openssh(text).map_err(|_| KeyError::NotAKey)?;
@@ -152,11 +152,11 @@ impl ApproverKey {
         }
         let passphrase = passphrase.ok_or(KeyError::NeedsPassphrase)?;
         if let Kdf::Bcrypt { rounds, .. } = *key.kdf()
-            && rounds > KEY_ROUNDS_MAX
+            && rounds > MAX_KEY_ROUNDS
         {
             return Err(KeyError::TooManyRounds { rounds });
         }
-        // The check comes first in what is encrypted: once it fits, the passphrase is right.
+        // The check bytes come first in the encrypted part: if they match, the passphrase is right.
         match key.decrypt(passphrase) {
             Ok(key) => Ok(ApproverKey(key)),
             Err(ssh_key::Error::Crypto) => Err(KeyError::WrongPassphrase),
@@ -164,7 +164,7 @@ impl ApproverKey {
         }
     }
 
-    /// The text of a file that holds the key, encrypted.
+    /// Returns the text of a file that contains the key, encrypted.
     pub fn to_file(
         &self,
         rng: &mut impl CryptoRngCore,
@@ -179,7 +179,8 @@ impl ApproverKey {
         Ok(text.to_string())
     }
 
-    /// The text of a file that holds the key for everybody who can read the file.
+    /// Returns the text of a file that contains the key unencrypted, for everybody who can read the
+    /// file.
     pub fn to_open_file(&self) -> Result<String, KeyError> {
         let text = self.0.to_openssh(LineEnding::LF);
         let text = text.map_err(|_| unusable(self.0.algorithm()))?;
@@ -246,7 +247,7 @@ mod tests {
         let read = |text: &str| ApproverKey::from_file(text, Some(b"x")).unwrap_err();
         assert_eq!(read(""), KeyError::NotAKey);
         assert_eq!(read("ssh-ed25519 AAAA"), KeyError::NotAKey);
-        assert_eq!(read(&"x".repeat(KEY_BYTES_MAX + 1)), KeyError::TooLarge);
+        assert_eq!(read(&"x".repeat(MAX_KEY_BYTES + 1)), KeyError::TooLarge);
         for bad in ["", "SHA256:", "SHA256:a b", "MD5:aa", "SHA256:AAAA"] {
             assert_eq!(KeyId::read(bad), None, "{bad}");
         }
@@ -267,8 +268,8 @@ mod tests {
             )
             .unwrap();
         let mut bytes = key.to_bytes().unwrap().to_vec();
-        let place = bytes.windows(16).position(|w| w == [7; 16]).unwrap() + 16;
-        bytes[place..place + 4].copy_from_slice(&u32::MAX.to_be_bytes());
+        let offset = bytes.windows(16).position(|w| w == [7; 16]).unwrap() + 16;
+        bytes[offset..offset + 4].copy_from_slice(&u32::MAX.to_be_bytes());
         let key = PrivateKey::from_bytes(&bytes).unwrap();
         let text = key.to_openssh(LineEnding::LF).unwrap();
         let refused = ApproverKey::from_file(&text, Some(b"x")).unwrap_err();

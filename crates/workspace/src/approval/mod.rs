@@ -18,21 +18,21 @@ mod store;
 mod verify;
 
 pub use check::{ApprovalQuery, NotApproved, ValidApproval, check};
-pub use key::{ApproverKey, KEY_BYTES_MAX, KEY_ROUNDS_MAX, KeyError, KeyId};
+pub use key::{ApproverKey, KeyError, KeyId, MAX_KEY_BYTES, MAX_KEY_ROUNDS};
 pub use revocation::{
-    REVOCATIONS_DIR, REVOCATIONS_MAX, RevocationError, RevocationInfo, Revocations, RevokeError,
+    MAX_REVOCATIONS, REVOCATIONS_DIR, RevocationError, RevocationInfo, Revocations, RevokeError,
     load_revocations, revoke, store as save_revocation,
 };
-pub use signed::{NAMESPACE, STATEMENT_BYTES_MAX, SignedError, SignedStatement};
+pub use signed::{MAX_STATEMENT_BYTES, NAMESPACE, SignedError, SignedStatement};
 pub use signers::{
-    SIGNERS_BYTES_MAX, SIGNERS_MAX, SignerTrust, Signers, SignersError, SignersFlaw, approver_line,
+    MAX_SIGNERS, MAX_SIGNERS_BYTES, SignerTrust, Signers, SignersError, SignersFlaw, approver_line,
 };
 pub use statement::{
-    APPROVER_BYTES_MAX, Approval, ROOT_BYTES_MAX, Revocation, RevocationTarget, Signable,
+    Approval, MAX_APPROVER_BYTES, MAX_ROOT_BYTES, Revocation, RevocationTarget, Signable,
     StatementError, StatementTime,
 };
 pub(crate) use store::find_approvals_by;
-pub use store::{APPROVALS_MAX, ApprovalFile, find_approvals, save_approval};
+pub use store::{ApprovalFile, MAX_APPROVALS, find_approvals, save_approval};
 
 /// Signs an approval; [`save_approval`] stores it for the server.
 pub fn sign_approval(

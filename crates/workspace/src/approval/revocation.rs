@@ -19,7 +19,7 @@ use std::io;
 pub const REVOCATIONS_DIR: &str = "revocations";
 
 /// The maximum number of revocations of a workspace.
-pub const REVOCATIONS_MAX: usize = 4096;
+pub const MAX_REVOCATIONS: usize = 4096;
 
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -47,7 +47,7 @@ impl fmt::Display for RevocationError {
                 write!(out, "{file} does not belong among the revocations")
             }
             RevocationError::TooMany => {
-                write!(out, "there are more than {REVOCATIONS_MAX} revocations")
+                write!(out, "there are more than {MAX_REVOCATIONS} revocations")
             }
             RevocationError::Io(error) => write!(out, "the revocations cannot be read: {error}"),
         }
@@ -71,7 +71,7 @@ pub struct RevocationInfo {
 }
 
 impl Revocations {
-    /// The earliest revocation that takes an approval back.
+    /// Returns the earliest revocation that applies to an approval.
     pub fn of(&self, approval: &SignedStatement<Approval>) -> Option<RevocationInfo> {
         let statement = approval.statement();
         let hits = |revocation: &Revocation| match revocation.subject() {
@@ -91,7 +91,7 @@ impl Revocations {
         })
     }
 
-    /// The revocations, by file name.
+    /// Returns the revocations, sorted by file name.
     pub fn all(&self) -> &[SignedStatement<Revocation>] {
         &self.0
     }
@@ -104,13 +104,14 @@ impl Revocations {
     }
 }
 
-/// All revocations in a state directory. One that is unsound makes them all unreliable.
+/// Loads all revocations in a state directory. An invalid one makes all of them unreliable, and is
+/// an error.
 pub fn load_revocations(state: &impl Disk) -> Result<Revocations, RevocationError> {
     let names = match state.list(REVOCATIONS_DIR) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Revocations::default()),
         listed => listed.map_err(RevocationError::Io)?,
     };
-    if names.len() > REVOCATIONS_MAX {
+    if names.len() > MAX_REVOCATIONS {
         return Err(RevocationError::TooMany);
     }
     let mut all = Vec::new();

@@ -12,9 +12,9 @@ use std::fmt;
 pub const NAMESPACE: &str = "candor-approval";
 
 /// The maximum size of the file of a statement, in bytes.
-pub const STATEMENT_BYTES_MAX: usize = 32 * 1024;
+pub const MAX_STATEMENT_BYTES: usize = 32 * 1024;
 
-/// The bit of a security key's signature that says that a person touched it.
+/// The bit of a security key's signature that is set if a person touched the key.
 const USER_PRESENT: u8 = 1;
 
 /// The reason why a file is not a signed statement.
@@ -30,7 +30,7 @@ pub enum SignedError {
     Statement(StatementError),
     /// The signature is missing, malformed, of another key than named, or not of these members.
     BadSignature,
-    /// The signature was made by a security key that nobody touched.
+    /// The signature was made by a security key without a touch.
     Untouched,
 }
 
@@ -83,14 +83,14 @@ impl<S: Signable> SignedStatement<S> {
         })
     }
 
-    /// The bytes of a statement that are signed: its canonical JSON, without a newline.
+    /// Returns the bytes of a statement that are signed: its canonical JSON, without a newline.
     pub fn message(statement: &S) -> Vec<u8> {
         message(statement)
     }
 
     /// Reads a file and checks its signature.
     pub fn read(bytes: &[u8]) -> Result<SignedStatement<S>, SignedError> {
-        if bytes.len() > STATEMENT_BYTES_MAX {
+        if bytes.len() > MAX_STATEMENT_BYTES {
             return Err(SignedError::TooLarge);
         }
         let members = serde_json::from_slice(bytes).map_err(|_| SignedError::NotJson)?;
@@ -117,7 +117,7 @@ impl<S: Signable> SignedStatement<S> {
         })
     }
 
-    /// The text of the file that holds it.
+    /// Returns the text of the file that contains the signed statement.
     pub fn to_file(&self) -> String {
         let mut members = members(&self.statement);
         members.insert("key_id".to_owned(), self.key_id().to_string().into());
@@ -131,18 +131,18 @@ impl<S: Signable> SignedStatement<S> {
         &self.statement
     }
 
-    /// The public key of whoever signed.
+    /// Returns the public key of the signer.
     pub fn public_key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// Which key signed.
+    /// Returns the id of the signer's key.
     pub fn key_id(&self) -> KeyId {
         KeyId::of(&self.key)
     }
 }
 
-/// A statement of ours always is an object of texts and one small number.
+/// Returns the members of a statement, which always is an object of texts and one small number.
 fn members<S: Signable>(statement: &S) -> Map<String, Value> {
     match serde_json::to_value(statement) {
         Ok(Value::Object(members)) => members,
@@ -154,10 +154,10 @@ fn message<S: Signable>(statement: &S) -> Vec<u8> {
     canonical(&members(statement)).unwrap_or_default()
 }
 
-/// The key whose good signature over a message this is.
+/// Verifies a signature over a message. Returns the key that made it.
 fn verified(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
     let signature = SshSig::from_pem(armored).map_err(|_| SignedError::BadSignature)?;
-    // The library forgives lengths that lie about what follows; OpenSSH does not.
+    // The library accepts lengths that differ from the data that follows; OpenSSH does not.
     if signature.to_pem(LineEnding::LF).as_deref() != Ok(armored) {
         return Err(SignedError::BadSignature);
     }
@@ -167,7 +167,7 @@ fn verified(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
         signature.algorithm(),
         Algorithm::SkEd25519 | Algorithm::SkEcdsaSha2NistP256
     );
-    // The flags stand before a counter of four bytes, at the end.
+    // The flags are followed by a counter of four bytes, at the end.
     let flags = signature.signature_bytes().iter().rev().nth(4);
     if security_key && flags.is_none_or(|flags| flags & USER_PRESENT == 0) {
         return Err(SignedError::Untouched);

@@ -1,9 +1,9 @@
 //! The approvers, in the format of OpenSSH's `allowed_signers`.
 //!
 //! One line is `name[,name] [options] keytype base64 [comment]`. Of the options `namespaces`,
-//! `valid-after` and `valid-before` are honoured. What would trust more people than the line names
-//! (`cert-authority`, patterns) is refused, and so is a time without `Z`, which means another
-//! instant on each machine.
+//! `valid-after` and `valid-before` are honoured. Options that would trust more people than the
+//! line names (`cert-authority`, patterns) are refused, and so is a time without `Z`, which means
+//! another instant on each machine.
 
 use super::key::KeyId;
 use super::signed::NAMESPACE;
@@ -17,9 +17,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The maximum size of an approvers file, in bytes.
-pub const SIGNERS_BYTES_MAX: usize = 256 * 1024;
+pub const MAX_SIGNERS_BYTES: usize = 256 * 1024;
 /// The maximum number of keys in an approvers file.
-pub const SIGNERS_MAX: usize = 1024;
+pub const MAX_SIGNERS: usize = 1024;
 
 /// The lengths of an RSA modulus in bytes: shorter is not believed, longer not checked.
 const RSA_BYTES: RangeInclusive<usize> = 256..=512;
@@ -35,7 +35,7 @@ pub enum SignersFlaw {
     Incomplete,
     /// A name is empty, or a pattern that could mean anybody.
     Name(String),
-    /// An option that is not known, not well formed, or given twice.
+    /// An option that is unsupported, malformed, or given twice.
     Option(String),
     /// The option `cert-authority`, which trusts whomever that key certifies.
     CertAuthority,
@@ -62,9 +62,9 @@ impl fmt::Display for SignersError {
         write!(out, "line {}: ", self.line)?;
         match &self.flaw {
             SignersFlaw::TooLarge => {
-                write!(out, "the file has more than {SIGNERS_BYTES_MAX} bytes")
+                write!(out, "the file has more than {MAX_SIGNERS_BYTES} bytes")
             }
-            SignersFlaw::TooMany => write!(out, "there are more than {SIGNERS_MAX} keys"),
+            SignersFlaw::TooMany => write!(out, "there are more than {MAX_SIGNERS} keys"),
             SignersFlaw::Incomplete => {
                 out.write_str("a line is `name keytype key`, such as `anna ssh-ed25519 AAAA…`")
             }
@@ -126,9 +126,9 @@ pub enum SignerTrust {
     Trusted,
     /// It may, but not at one of these instants, or not for approvals.
     NotNow,
-    /// The key is somebody else's.
+    /// The key belongs to another approver.
     OtherName,
-    /// The key is nobody's.
+    /// The key belongs to none of the approvers.
     Unknown,
 }
 
@@ -136,7 +136,7 @@ impl Signers {
     /// Reads an approvers file; the first thing that is wrong with it, if any.
     pub fn parse(text: &str) -> Result<Signers, SignersError> {
         let wrong = |line, flaw| SignersError { line, flaw };
-        if text.len() > SIGNERS_BYTES_MAX {
+        if text.len() > MAX_SIGNERS_BYTES {
             return Err(wrong(1, SignersFlaw::TooLarge));
         }
         let mut signers = Vec::new();
@@ -145,7 +145,7 @@ impl Signers {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            if signers.len() == SIGNERS_MAX {
+            if signers.len() == MAX_SIGNERS {
                 return Err(wrong(line, SignersFlaw::TooMany));
             }
             signers.push(signer(text).map_err(|flaw| wrong(line, flaw))?);
@@ -153,7 +153,7 @@ impl Signers {
         Ok(Signers(signers))
     }
 
-    /// Returns true if nobody can approve anything.
+    /// Returns true if there are no approvers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -163,7 +163,7 @@ impl Signers {
         self.0.extend(others.0);
     }
 
-    /// The names and the key of each line, in order.
+    /// Returns the names and the key of each line, in order.
     pub fn entries(&self) -> impl Iterator<Item = (&[String], KeyId)> {
         let entry = |signer: &AllowedSigner| KeyId::of(&PublicKey::from(signer.key.clone()));
         self.0
@@ -196,7 +196,7 @@ impl AllowedSigner {
     }
 }
 
-/// The line of an approvers file that trusts a key of ours for approvals alone.
+/// Returns the line of an approvers file that trusts one of our keys for approvals only.
 pub fn approver_line(name: &str, key: &PublicKey) -> String {
     let name = match name.contains([' ', '\t']) {
         true => format!("\"{name}\""),
@@ -227,12 +227,12 @@ fn signer(line: &str) -> Result<AllowedSigner, SignersFlaw> {
     })
 }
 
-/// The text before the first blank, and the rest.
+/// Splits a text at its first blank.
 fn word(text: &str) -> (&str, &str) {
     text.split_once([' ', '\t']).unwrap_or((text, ""))
 }
 
-/// The same, where blanks between quotes do not count.
+/// Splits a text at its first blank outside quotes.
 fn option_word(text: &str) -> (&str, &str) {
     let mut quoted = false;
     let end = text.find(|c| {

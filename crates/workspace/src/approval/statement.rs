@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The maximum size of the name of an approver, in bytes.
-pub const APPROVER_BYTES_MAX: usize = 256;
+pub const MAX_APPROVER_BYTES: usize = 256;
 /// The maximum size of the path of a root, in bytes.
-pub const ROOT_BYTES_MAX: usize = 4096;
+pub const MAX_ROOT_BYTES: usize = 4096;
 
 /// The version of the statements.
 const VERSION: u32 = 1;
@@ -58,14 +58,13 @@ impl std::error::Error for StatementError {}
 pub struct StatementTime(Timestamp);
 
 impl StatementTime {
-    /// The last whole millisecond at or before an instant.
+    /// Returns the last whole millisecond at or before an instant.
     pub fn at(at: Timestamp) -> StatementTime {
         let nanos = at.as_nanosecond();
         let millis = i64::try_from(nanos.div_euclid(1_000_000)).unwrap_or_default();
         StatementTime(Timestamp::from_millisecond(millis).unwrap_or(at))
     }
 
-    /// The instant.
     pub fn timestamp(self) -> Timestamp {
         self.0
     }
@@ -123,7 +122,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// An approval; times are cut to milliseconds.
+    /// Creates an approval. Times are cut to milliseconds.
     pub fn new(
         plan_hash: PlanHash,
         root: &str,
@@ -182,7 +181,7 @@ pub struct Revocation {
 }
 
 impl Revocation {
-    /// A revocation; the time is cut to milliseconds.
+    /// Creates a revocation. The time is cut to milliseconds.
     pub fn new(
         subject: RevocationTarget,
         root: &str,
@@ -227,10 +226,10 @@ fn common(version: u32, name: &str, root: &str) -> Result<(), StatementError> {
         return Err(StatementError::Version);
     }
     let blank = name.trim().is_empty() || name.chars().any(char::is_control);
-    if blank || name.len() > APPROVER_BYTES_MAX {
+    if blank || name.len() > MAX_APPROVER_BYTES {
         return Err(StatementError::Name);
     }
-    if !root.starts_with('/') || root.len() > ROOT_BYTES_MAX {
+    if !root.starts_with('/') || root.len() > MAX_ROOT_BYTES {
         return Err(StatementError::Root);
     }
     Ok(())
@@ -257,7 +256,7 @@ mod tests {
         for name in ["", " \t", "a\nb", &"x".repeat(257)] {
             assert_eq!(make("/w", name, 11), Err(StatementError::Name), "{name:?}");
         }
-        let long = format!("/{}", "x".repeat(ROOT_BYTES_MAX));
+        let long = format!("/{}", "x".repeat(MAX_ROOT_BYTES));
         assert_eq!(make(&long, "anna", 11), Err(StatementError::Root));
     }
 

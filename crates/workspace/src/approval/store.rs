@@ -1,7 +1,7 @@
 //! The approvals of a workspace: `docs/plans/<plan hash>.<key>.approval.json` below its root. The
-//! names only say where to look: what counts is what is signed inside.
+//! file names only locate them: only the signed statement inside counts.
 
-use super::signed::{STATEMENT_BYTES_MAX, SignedError, SignedStatement};
+use super::signed::{MAX_STATEMENT_BYTES, SignedError, SignedStatement};
 use super::statement::Approval;
 use crate::plan::PlanHash;
 use crate::plan::durable::{self, IfExists};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::io;
 
 /// The maximum number of approvals of one plan that are read.
-pub const APPROVALS_MAX: usize = 32;
+pub const MAX_APPROVALS: usize = 32;
 
 const FILE_MODE: u32 = 0o644;
 
@@ -24,12 +24,12 @@ pub struct ApprovalFile {
     pub approval: Result<SignedStatement<Approval>, SignedError>,
 }
 
-/// The approvals of a plan, by file name.
+/// Finds the approvals of a plan, sorted by file name.
 pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<ApprovalFile>> {
     find_approvals_by(disk, &store::names(disk)?, plan, SignedStatement::read)
 }
 
-/// The same, among these names and with another way to check the bytes of one.
+/// Finds the approvals of a plan among these names, and parses the bytes of each with `check`.
 pub(crate) fn find_approvals_by(
     disk: &impl Disk,
     names: &[String],
@@ -39,7 +39,7 @@ pub(crate) fn find_approvals_by(
     let prefix = format!("{plan}.");
     let own = |name: &&String| name.starts_with(&prefix) && name.ends_with(".approval.json");
     let mut all = Vec::new();
-    for file in names.iter().filter(own).take(APPROVALS_MAX) {
+    for file in names.iter().filter(own).take(MAX_APPROVALS) {
         let approval = match read(disk, &format!("{PLANS_DIR}/{file}")) {
             Ok(bytes) => check(&bytes),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -56,11 +56,11 @@ pub(crate) fn find_approvals_by(
 }
 
 pub(super) fn read(disk: &impl Disk, path: &str) -> io::Result<Vec<u8>> {
-    disk.open(path, Open::Read)?.read_all(STATEMENT_BYTES_MAX)
+    disk.open(path, Open::Read)?.read_all(MAX_STATEMENT_BYTES)
 }
 
-/// Stores an approval beside its plan, which must be there, in place of an earlier one by the same
-/// key; its file name.
+/// Stores an approval beside its plan, which must exist, and replaces an earlier one by the same
+/// key. Returns its file name.
 pub fn save_approval(disk: &impl Disk, approval: &SignedStatement<Approval>) -> io::Result<String> {
     let plan = &approval.statement().plan_hash;
     let name = format!("{plan}.{}.approval.json", approval.key_id().short());

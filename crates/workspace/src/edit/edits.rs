@@ -12,7 +12,7 @@ pub const MAX_EDITS: usize = 200;
 /// The maximum number of lines that are named if a text occurs more than once.
 const MAX_PLACES: usize = 3;
 
-/// One text in place of another.
+/// A text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Edit {
     /// The text to replace. It must occur in the file, and only once unless `all` is true.
@@ -37,14 +37,14 @@ pub struct EditError {
 /// The reason why an edit does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditProblem {
-    /// `old` is empty, so it names no place.
+    /// `old` is empty, so it has no position.
     EmptyOld,
     /// `old` is not in the text.
     NotFound {
         /// The text ends its lines with CRLF and `old` with LF, which alone is a difference.
         line_ends: bool,
     },
-    /// `old` occurs more than once and `all` was not said.
+    /// `old` occurs more than once and `all` is not set.
     NotUnique {
         /// The number of occurrences without overlaps; 2 if they overlap.
         count: usize,
@@ -89,7 +89,7 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
-/// The text after all edits, one after another.
+/// Applies all edits, one after another, and returns the new text.
 pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let mut text = String::from(text);
     for (index, edit) in edits.iter().enumerate() {
@@ -124,13 +124,13 @@ fn apply(text: &str, edit: &Edit) -> Result<String, (EditProblem, Vec<NearbyLine
     if !edit.all {
         // The next one may overlap the first.
         let next = finder.find(&text.as_bytes()[first + 1..]);
-        if let Some(next) = next.map(|place| place + first + 1) {
-            let mut places: Vec<usize> =
+        if let Some(next) = next.map(|offset| offset + first + 1) {
+            let mut offsets: Vec<usize> =
                 finder.find_iter(text.as_bytes()).take(MAX_PLACES).collect();
             if count == 1 {
-                places.push(next);
+                offsets.push(next);
             }
-            let named = places
+            let named = offsets
                 .iter()
                 .map(|&at| NearbyLine::new(number(text, at), around(text, at)));
             return Err((

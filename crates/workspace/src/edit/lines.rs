@@ -42,13 +42,13 @@ pub(crate) fn starts(text: &str) -> Vec<usize> {
 }
 
 /// Returns the number of the line that contains an offset, counted from 1.
-pub(crate) fn number(text: &str, place: usize) -> usize {
-    memchr_iter(b'\n', &text.as_bytes()[..place]).count() + 1
+pub(crate) fn number(text: &str, offset: usize) -> usize {
+    memchr_iter(b'\n', &text.as_bytes()[..offset]).count() + 1
 }
 
 /// Returns the line that contains an offset, without its line break.
-pub(crate) fn around(text: &str, place: usize) -> &str {
-    let start = text[..place].rfind('\n').map_or(0, |at| at + 1);
+pub(crate) fn around(text: &str, offset: usize) -> &str {
+    let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
     let rest = &text[start..];
     let end = memchr2(b'\n', b'\r', rest.as_bytes()).unwrap_or(rest.len());
     &rest[..end]

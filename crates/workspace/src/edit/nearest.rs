@@ -51,8 +51,8 @@ impl fmt::Display for LineList<'_> {
     }
 }
 
-/// The lines most like the first line of `wanted` that the text does not have, best first. One pass
-/// over the text to see which lines it has, one to compare.
+/// Finds the lines most similar to the first line of `wanted` that the text does not contain, best
+/// first. Makes one pass over the text to see which lines it contains, and one to compare.
 pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
     let Some(line) = missing_line(text, wanted) else {
         return Vec::new();
@@ -65,8 +65,8 @@ pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
         if score < ALIKE || (best.len() == MAX_NEAR && score <= worst) {
             continue;
         }
-        let place = best.partition_point(|found| found.0 >= score);
-        best.insert(place, (score, index + 1, candidate));
+        let position = best.partition_point(|found| found.0 >= score);
+        best.insert(position, (score, index + 1, candidate));
         best.truncate(MAX_NEAR);
     }
     let named = best.into_iter();
@@ -75,7 +75,8 @@ pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
         .collect()
 }
 
-/// The first line of `wanted` that is not a line of the text; where all are, the first that is not blank.
+/// Returns the first line of `wanted` that is not a line of the text, or the first that is not
+/// blank if the text has all of them.
 fn missing_line<'a>(text: &str, wanted: &'a str) -> Option<&'a str> {
     let lines = || {
         let lines = wanted.lines().take(LOOKED_AT);
@@ -104,7 +105,7 @@ impl BytePairs {
         let mut has = vec![false; 1 << 16];
         let mut count = 0;
         for pair in compared(line).windows(2) {
-            has[place(pair)] = true;
+            has[pair_index(pair)] = true;
             count += 1;
         }
         Self { has, count }
@@ -115,7 +116,7 @@ impl BytePairs {
         let bytes = compared(line);
         let shared = bytes
             .windows(2)
-            .filter(|pair| self.has[place(pair)])
+            .filter(|pair| self.has[pair_index(pair)])
             .count();
         let both = self.count + bytes.len().saturating_sub(1);
         // A short line with one pair over and over is not more than alike.
@@ -130,7 +131,7 @@ fn compared(line: &str) -> &[u8] {
     &bytes[..bytes.len().min(COMPARED)]
 }
 
-fn place(pair: &[u8]) -> usize {
+fn pair_index(pair: &[u8]) -> usize {
     match pair {
         [one, other] => usize::from(*one) << 8 | usize::from(*other),
         _ => 0,

@@ -1,7 +1,7 @@
 use super::*;
+use crate::audit_line::{Actor, call_line, settlement_line, torn_log_line};
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
-use crate::line::{Actor, of_call, of_settled, of_torn};
 use crate::notes::{ApprovedBy, Notes, Subject};
 use crate::write::{ChangeOrigin, Settlement};
 use candor_audit::{Hash, Log, LogOptions, TornBytes};
@@ -64,10 +64,10 @@ fn line(outcome: CallOutcome<'_, Workspace>, subjects: Vec<Subject>) -> Map<Stri
         }),
         ..Notes::default()
     };
-    of_call(&actor(), Some("a session"), &entry, &notes)
+    call_line(&actor(), Some("a session"), &entry, &notes)
 }
 
-/// Lines of every kind, as the log has them.
+/// Returns lines of every kind, as the log has them.
 fn lines() -> Vec<Value> {
     let done = ToolOutput::Text(String::from("done"));
     let failures = [
@@ -99,8 +99,8 @@ fn lines() -> Vec<Value> {
         line(CallOutcome::Done(&done), vec![subject("a")]),
         line(CallOutcome::Done(&done), vec![subject("a"), subject("b")]),
         line(CallOutcome::Refused(&unknown), vec![]),
-        of_torn(&actor(), at, &torn),
-        of_settled(&actor(), at, &settled),
+        torn_log_line(&actor(), at, &torn),
+        settlement_line(&actor(), at, &settled),
     ];
     said.extend(
         faults

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 /// The reason why a path cannot be used.
 #[derive(Debug)]
 pub enum PathError {
-    /// The text can be no path of a file, whatever is on the disk.
+    /// The text cannot be the path of a file on any disk.
     Invalid(InvalidPath),
     /// The path contains `..`.
     Traversal,
-    /// The place is not beneath the root.
+    /// The path is not beneath the root.
     Outside {
-        /// True if the text itself says so; else a link leads out.
+        /// True if the text itself leaves the root; false if a link leads out.
         typed: bool,
     },
     /// A directory on the way does not exist.
@@ -29,7 +29,7 @@ pub enum PathError {
         /// The file in the way, relative to the root.
         parent: PathBuf,
     },
-    /// The place is taken by something that is neither file nor directory.
+    /// The path is something that is neither a file nor a directory.
     NotOrdinary(SpecialFile),
     /// Links lead to links, without an end.
     Loop,

@@ -1,4 +1,4 @@
-//! Paths: from what was typed to one real place beneath the root, or to a reason why not.
+//! Resolves typed paths to real paths beneath the root, or refuses them with a reason.
 
 mod error;
 mod resolve;

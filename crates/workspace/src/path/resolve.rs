@@ -1,11 +1,11 @@
-//! From a typed path to one real place beneath the root.
+//! Resolves a typed path to one real path beneath the root.
 //!
-//! Names are looked up one after the other, each in a directory that is held open, and links are read
-//! and taken apart here: nothing outside the root is ever opened or asked about, so that a link to
-//! outside is refused the same whether its target exists or not. What comes out holds no link, and
-//! everything afterwards goes by that path without following any ([`Root::disk`]): a link that
-//! somebody puts there in between is an error then, never a way out. ELOOP and EXDEV from there mean
-//! [`PathError::Outside`] by a link; [`PathError::of_real`] says so.
+//! Names are looked up one after the other, each in a directory that is held open, and links are
+//! read and resolved here: nothing outside the root is ever opened or queried, so that a link to
+//! the outside is refused in the same way whether its target exists or not. The resolved path
+//! contains no link, and all later operations use it without following any ([`Root::disk`]): a link
+//! that is put there in between is then an error, never a way out. There, ELOOP and EXDEV mean
+//! [`PathError::Outside`] by a link; [`PathError::of_real`] maps them.
 
 use super::error::{InvalidPath, PathError, SpecialFile};
 use super::root::Root;
@@ -23,7 +23,7 @@ pub const MAX_LINKS: usize = 40;
 /// The maximum number of lookups if directories are moved meanwhile.
 const TRIES: usize = 16;
 
-/// A place beneath the root.
+/// A path beneath the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPath {
     /// The real path relative to the root, without links and `..`; empty for the root itself.
@@ -64,8 +64,8 @@ pub enum FileKind {
     Directory,
 }
 
-/// Finds the real place of a path. Links within the root are followed, the last name's too; a link to
-/// something that does not exist resolves to that path.
+/// Resolves a path. Links within the root are followed, including a link as the last name; a link
+/// to something that does not exist resolves to that path.
 pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
     for _ in 0..TRIES {
         match Lookup::new(root, typed).end() {
@@ -193,7 +193,8 @@ impl<'r> Lookup<'r> {
         rustix::fs::openat(dir, name, flags, Mode::empty())
     }
 
-    /// To the directory above, by its real path: one that is moved meanwhile has another above it.
+    /// Goes to the directory above, by its real path, because a directory that is moved meanwhile
+    /// has another one above it.
     fn up(&mut self) -> Result<(), LookupError> {
         if !self.real.pop() {
             return Err(PathError::Outside { typed: false }.into());

@@ -52,7 +52,7 @@ impl Root {
         })
     }
 
-    /// The path of the root, without links.
+    /// Returns the path of the root, without links.
     pub fn path(&self) -> &Path {
         &self.canonical
     }
@@ -77,10 +77,11 @@ impl Root {
         }
     }
 
-    /// The rest of an absolute path that goes on from the root, by names and not by characters.
+    /// Returns the rest of an absolute path below the root, compared by names and not by
+    /// characters.
     ///
-    /// The root is known by its canonical path and by the one that it was opened with: whoever
-    /// started the server with a path through a link goes on calling it that.
+    /// Accepts the canonical path of the root and the path that it was opened with, because a
+    /// client that started the server with a path through a link goes on using that path.
     pub(super) fn strip<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let by = |root: &Path| path.strip_prefix(root).ok();
         by(&self.canonical).or_else(|| by(&self.spelled))

@@ -4,8 +4,8 @@ use std::path::Path;
 
 const SHOWN_CHARS: usize = 300;
 
-/// The path in one line: control characters escaped, bytes that are no UTF-8 replaced, the middle
-/// left out if it is long.
+/// Returns the path in one line: control characters are escaped, bytes that are not UTF-8 are
+/// replaced, and the middle is left out if it is long.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     let count = text.chars().count();

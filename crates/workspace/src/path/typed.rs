@@ -1,9 +1,9 @@
 //! A path as the caller typed it, checked name by name before anything is opened.
 //!
-//! `.` and repeated slashes mean nothing. A slash at the end says that a directory is meant: with it,
-//! a file is "not a directory" and what does not exist yet is a missing directory. Bytes are taken as
-//! they are: no Unicode normalisation, so that two spellings of one word stay two files as they are on
-//! the disk, and control characters are permitted in names, since files may have them.
+//! `.` and repeated slashes are ignored. A slash at the end means a directory: with it, a file is
+//! "not a directory", and a path that does not exist yet is a missing directory. Bytes are used as
+//! they are: no Unicode normalisation, so that two spellings of one word stay two files as they are
+//! on the disk, and control characters are permitted in names, since files may have them.
 
 use super::error::{InvalidPath, PathError};
 use super::root::Root;
@@ -42,13 +42,13 @@ impl TypedPath {
             false => path,
         };
         Ok(TypedPath {
-            // Collecting anew drops what means nothing.
+            // Collecting the components again drops `.` and repeated slashes.
             path: rest.components().filter(|part| is_name(*part)).collect(),
             directory: text.ends_with('/') || text.ends_with("/."),
         })
     }
 
-    /// The root itself.
+    /// Returns the path of the root itself.
     pub fn root() -> TypedPath {
         TypedPath {
             path: PathBuf::new(),
@@ -56,12 +56,12 @@ impl TypedPath {
         }
     }
 
-    /// The names that were typed, from the root.
+    /// Returns the typed names, relative to the root.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns true if only a directory is meant: a slash stands at the end.
+    /// Returns true if only a directory is meant: the text ends with a slash.
     pub fn is_directory(&self) -> bool {
         self.directory
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is typed: what comes out is a list of names, those of the text.
+        /// Any text gives a list of names, which are those of the text.
         #[test]
         fn only_names_come_out(text in "(/|\\.|a|-|\u{e9}|\0){0,12}") {
             let (_dir, root) = fresh();

@@ -5,52 +5,52 @@ use super::model::{Env, Phase, Plan};
 use super::text;
 
 /// The maximum size of the text of a plan, in bytes.
-pub const PLAN_BYTES_MAX: usize = 64 * 1024;
+pub const MAX_PLAN_BYTES: usize = 64 * 1024;
 /// The maximum size of a title, in bytes.
-pub const TITLE_BYTES_MAX: usize = 256;
+pub const MAX_TITLE_BYTES: usize = 256;
 /// The maximum size of an objective, in bytes.
-pub const OBJECTIVE_BYTES_MAX: usize = 8 * 1024;
+pub const MAX_OBJECTIVE_BYTES: usize = 8 * 1024;
 /// The maximum number of phases of a plan.
-pub const PHASES_MAX: usize = 32;
+pub const MAX_PHASES: usize = 32;
 /// The maximum length of the id of a phase, in characters.
-pub const PHASE_ID_MAX: usize = 64;
+pub const MAX_PHASE_ID: usize = 64;
 /// The maximum number of globs of a phase.
-pub const GLOBS_MAX: usize = 64;
+pub const MAX_GLOBS: usize = 64;
 /// The maximum size of a glob or a directory, in bytes.
-pub const GLOB_BYTES_MAX: usize = 256;
+pub const MAX_GLOB_BYTES: usize = 256;
 /// The maximum number of commands of a phase.
-pub const COMMANDS_MAX: usize = 16;
+pub const MAX_COMMANDS: usize = 16;
 /// The maximum number of arguments of a command.
-pub const ARGS_MAX: usize = 64;
+pub const MAX_ARGS: usize = 64;
 /// The maximum size of an argument or a variable, in bytes.
-pub const ARG_BYTES_MAX: usize = 4096;
+pub const MAX_ARG_BYTES: usize = 4096;
 /// The maximum number of writable directories of a phase.
-pub const WRITABLE_MAX: usize = 16;
+pub const MAX_WRITABLE: usize = 16;
 /// The maximum number of variables the commands of of a phase.
-pub const ENV_MAX: usize = 32;
+pub const MAX_ENV: usize = 32;
 /// The maximum number of profiles of a phase.
-pub const PROFILES_MAX: usize = 8;
+pub const MAX_PROFILES: usize = 8;
 /// The maximum number of exceptions of a phase.
-pub const EXCEPTIONS_MAX: usize = 64;
+pub const MAX_EXCEPTIONS: usize = 64;
 /// The maximum size of the name of a rule or a profile, in bytes.
-pub const RULE_BYTES_MAX: usize = 64;
+pub const MAX_RULE_BYTES: usize = 64;
 /// The maximum size of the reason of an exception, in bytes.
-pub const REASON_BYTES_MAX: usize = 1024;
+pub const MAX_REASON_BYTES: usize = 1024;
 
 /// Checks that a plan keeps every bound. Returns the first that it does not keep.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
-    long(&plan.title, TITLE_BYTES_MAX, || "title".to_owned())?;
-    long(&plan.objective, OBJECTIVE_BYTES_MAX, || {
+    long(&plan.title, MAX_TITLE_BYTES, || "title".to_owned())?;
+    long(&plan.objective, MAX_OBJECTIVE_BYTES, || {
         "objective".to_owned()
     })?;
-    many(&plan.phases, PHASES_MAX, || "phase".to_owned())?;
-    for (place, phase) in plan.phases.iter().enumerate() {
-        check_phase(phase, &format!("phase[{place}]"))?;
+    many(&plan.phases, MAX_PHASES, || "phase".to_owned())?;
+    for (index, phase) in plan.phases.iter().enumerate() {
+        check_phase(phase, &format!("phase[{index}]"))?;
     }
     match text::render(plan).len() {
-        bytes if bytes > PLAN_BYTES_MAX => Err(PlanError::TooLarge {
+        bytes if bytes > MAX_PLAN_BYTES => Err(PlanError::TooLarge {
             bytes,
-            max: PLAN_BYTES_MAX,
+            max: MAX_PLAN_BYTES,
         }),
         _ => Ok(()),
     }
@@ -58,44 +58,44 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
 
 fn check_phase(phase: &Phase, at: &str) -> Result<(), PlanError> {
     let member = |name: &str| format!("{at}.{name}");
-    texts(&phase.allow, GLOBS_MAX, GLOB_BYTES_MAX, &member("allow"))?;
-    many(&phase.verify, COMMANDS_MAX, || member("verify"))?;
-    for (place, command) in phase.verify.iter().enumerate() {
-        let at = member(&format!("verify[{place}]"));
-        texts(command, ARGS_MAX, ARG_BYTES_MAX, &at)?;
+    texts(&phase.allow, MAX_GLOBS, MAX_GLOB_BYTES, &member("allow"))?;
+    many(&phase.verify, MAX_COMMANDS, || member("verify"))?;
+    for (index, command) in phase.verify.iter().enumerate() {
+        let at = member(&format!("verify[{index}]"));
+        texts(command, MAX_ARGS, MAX_ARG_BYTES, &at)?;
     }
     let writable = member("writable");
-    texts(&phase.writable, WRITABLE_MAX, GLOB_BYTES_MAX, &writable)?;
+    texts(&phase.writable, MAX_WRITABLE, MAX_GLOB_BYTES, &writable)?;
     let length = |env: &Env| env.name().len() + env.value().map_or(0, str::len);
-    many(&phase.env, ENV_MAX, || member("env"))?;
-    if let Some(place) = phase.env.iter().position(|e| length(e) > ARG_BYTES_MAX) {
+    many(&phase.env, MAX_ENV, || member("env"))?;
+    if let Some(index) = phase.env.iter().position(|e| length(e) > MAX_ARG_BYTES) {
         return Err(PlanError::TooLong {
-            at: member(&format!("env[{place}]")),
-            max: ARG_BYTES_MAX,
+            at: member(&format!("env[{index}]")),
+            max: MAX_ARG_BYTES,
         });
     }
     let profiles = member("policy.profiles");
     texts(
         &phase.policy.profiles,
-        PROFILES_MAX,
-        RULE_BYTES_MAX,
+        MAX_PROFILES,
+        MAX_RULE_BYTES,
         &profiles,
     )?;
     let exceptions = &phase.policy.exceptions;
-    many(exceptions, EXCEPTIONS_MAX, || member("policy.exceptions"))?;
-    for (place, exception) in exceptions.iter().enumerate() {
-        let at = |name: &str| member(&format!("policy.exceptions[{place}].{name}"));
-        long(&exception.rule, RULE_BYTES_MAX, || at("rule"))?;
-        long(&exception.path, GLOB_BYTES_MAX, || at("path"))?;
-        long(&exception.reason, REASON_BYTES_MAX, || at("reason"))?;
+    many(exceptions, MAX_EXCEPTIONS, || member("policy.exceptions"))?;
+    for (index, exception) in exceptions.iter().enumerate() {
+        let at = |name: &str| member(&format!("policy.exceptions[{index}].{name}"));
+        long(&exception.rule, MAX_RULE_BYTES, || at("rule"))?;
+        long(&exception.path, MAX_GLOB_BYTES, || at("path"))?;
+        long(&exception.reason, MAX_REASON_BYTES, || at("reason"))?;
     }
     Ok(())
 }
 
 fn texts(all: &[String], count: usize, bytes: usize, at: &str) -> Result<(), PlanError> {
     many(all, count, || at.to_owned())?;
-    for (place, text) in all.iter().enumerate() {
-        long(text, bytes, || format!("{at}[{place}]"))?;
+    for (index, text) in all.iter().enumerate() {
+        long(text, bytes, || format!("{at}[{index}]"))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use std::io;
 
 /// The maximum number of temporary files that crashed writers may leave.
-const TEMPORARY_MAX: usize = 64;
+const MAX_TEMPORARY: usize = 64;
 
 /// The behaviour if the file exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +59,9 @@ fn fill(file: &impl DiskFile, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A file that no other writer has, and that no reader takes for anything.
+/// Creates a file with a name that no other writer uses and that every reader ignores.
 fn temporary<D: Disk>(disk: &D, dir: &str, name: &str, mode: u32) -> io::Result<(String, D::File)> {
-    for number in 0..TEMPORARY_MAX {
+    for number in 0..MAX_TEMPORARY {
         let path = format!("{dir}/.{name}.{number}.tmp");
         match disk.open(&path, Open::CreateNew(mode)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

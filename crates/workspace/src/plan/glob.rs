@@ -5,12 +5,12 @@
 //! bytes of a character (classes that are not ASCII). Those are refused, so that a glob never means
 //! more than its reader thinks.
 
-use super::bounds::GLOB_BYTES_MAX;
+use super::bounds::MAX_GLOB_BYTES;
 use globset::{Candidate, GlobBuilder, GlobSet};
 use std::fmt;
 
 /// The maximum nesting of `{}`.
-const BRACES_MAX: usize = 4;
+const MAX_BRACES: usize = 4;
 
 /// The reason why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +62,11 @@ impl std::error::Error for GlobFlaw {}
 pub struct Globs(GlobSet);
 
 impl Globs {
-    /// Compiles globs; the place and the flaw of the first that is none.
+    /// Compiles globs. Returns the index and the flaw of the first text that is not a glob.
     pub fn new(globs: &[String]) -> Result<Globs, (usize, GlobFlaw)> {
         let mut set = GlobSet::builder();
-        for (place, glob) in globs.iter().enumerate() {
-            set.add(compile(glob).map_err(|flaw| (place, flaw))?);
+        for (index, glob) in globs.iter().enumerate() {
+            set.add(compile(glob).map_err(|flaw| (index, flaw))?);
         }
         let set = set.build();
         let set = set.map_err(|error| (0, GlobFlaw::Malformed(error.kind().to_string())))?;
@@ -91,7 +91,7 @@ fn compile(glob: &str) -> Result<globset::Glob, GlobFlaw> {
 pub(super) fn check(glob: &str) -> Result<(), GlobFlaw> {
     match glob {
         "" => return Err(GlobFlaw::Empty),
-        long if long.len() > GLOB_BYTES_MAX => return Err(GlobFlaw::TooLong),
+        long if long.len() > MAX_GLOB_BYTES => return Err(GlobFlaw::TooLong),
         absolute if absolute.starts_with(['/', '~']) => return Err(GlobFlaw::Absolute),
         _ => {}
     }
@@ -113,7 +113,7 @@ fn check_syntax(glob: &str) -> Result<(), GlobFlaw> {
     while let Some(c) = rest.next() {
         match c {
             '\\' => _ = rest.next(),
-            '{' if braces == BRACES_MAX => return Err(GlobFlaw::Braces),
+            '{' if braces == MAX_BRACES => return Err(GlobFlaw::Braces),
             '{' => braces += 1,
             '}' => braces = braces.saturating_sub(1),
             '[' => {
@@ -134,7 +134,7 @@ fn check_class(class: &[u8]) -> Result<(), GlobFlaw> {
     good.then_some(()).ok_or(GlobFlaw::Class)
 }
 
-/// The directories at the beginning of a glob that it names without any wildcard.
+/// Returns the directories at the beginning of a glob that it names without any wildcard.
 pub(super) fn literal_base(glob: &str) -> &str {
     let wild = glob.find(['*', '?', '[', '{', '\\']);
     let Some(wild) = wild else {

@@ -14,20 +14,20 @@ const DIGITS: usize = 64;
 #[serde(try_from = "String", into = "String")]
 pub struct PlanHash(String);
 
-/// The hash of a text, taken with every CRLF as LF, so that a checkout that rewrites line ends
-/// still verifies. Nothing else is forgiven: a lone CR and a byte order mark count as they stand,
-/// and as no canonical text has either, a file with one is not the plan that was signed.
+/// Hashes a text with LF for every CRLF, so that a checkout that rewrites line ends still verifies.
+/// Nothing else is normalised: a lone CR and a byte order mark are hashed too, and since no
+/// canonical text has either, a file with one is not the plan that was signed.
 pub fn hash(text: &str) -> PlanHash {
     PlanHash(hex(&Sha256::digest(unix_lines(text).as_bytes())))
 }
 
-/// A text with LF for each CRLF.
+/// Returns a text with LF for each CRLF.
 pub(crate) fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
 impl PlanHash {
-    /// The hash that 64 lowercase hex digits say.
+    /// Parses 64 lowercase hex digits. Returns `None` for any other text.
     pub fn read(text: &str) -> Option<PlanHash> {
         (text.len() == DIGITS && is_hex(text)).then(|| PlanHash(text.to_owned()))
     }
@@ -73,7 +73,7 @@ impl TryFrom<String> for PlanHash {
 pub struct PlanRef(String);
 
 impl PlanRef {
-    /// The reference that a text says: 8 to 64 lowercase hex digits.
+    /// Parses 8 to 64 lowercase hex digits. Returns `None` for any other text.
     pub fn read(text: &str) -> Option<PlanRef> {
         let length = (PREFIX_MIN..=DIGITS).contains(&text.len());
         (length && is_hex(text)).then(|| PlanRef(text.to_owned()))

@@ -1,7 +1,7 @@
-//! Everything that is wrong or dubious about a plan, in the order of its members.
+//! Finds everything that is wrong or dubious about a plan, in the order of its members.
 //!
-//! A plan with an error can be enforced by nobody, so it is neither saved nor obeyed; a warning is
-//! for the eyes of whoever approves.
+//! A plan with an error cannot be enforced, so it is neither saved nor obeyed; a warning is shown
+//! to the approver.
 
 use super::glob::{self, Globs};
 use super::model::{Phase, Plan, Preflight};
@@ -25,9 +25,9 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The plan cannot be enforced as it stands.
+    /// The plan cannot be enforced.
     Error,
-    /// It can, but whoever approves it should know.
+    /// The plan can be enforced, but its approver should see this.
     Warning,
 }
 
@@ -35,7 +35,7 @@ pub enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LintRule {
-    /// A text that must say something says nothing.
+    /// A text that must not be blank is blank.
     Blank,
     /// The plan has no phase.
     NoPhase,
@@ -71,7 +71,7 @@ pub enum LintRule {
     Shell,
     /// The commands may use the network.
     Network,
-    /// Something is said about commands, and there are none.
+    /// A member about commands is set, and there are none.
     NoCommands,
 }
 
@@ -100,8 +100,8 @@ pub struct Lint {
     pub message: String,
 }
 
-/// Everything that is wrong or dubious about a plan; `protected` says of a path, relative to the
-/// root, whether it may never be written.
+/// Returns everything that is wrong or dubious about a plan. `protected` returns true for a path,
+/// relative to the root, that may never be written.
 pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
     let mut linter = Linter {
         protected,
@@ -112,9 +112,9 @@ pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
     if plan.phases.is_empty() {
         linter.say(LintRule::NoPhase, "phase", "the plan has no phase");
     }
-    for (place, phase) in plan.phases.iter().enumerate() {
-        let at = format!("phase[{place}]");
-        let earlier = plan.phases.iter().take(place);
+    for (index, phase) in plan.phases.iter().enumerate() {
+        let at = format!("phase[{index}]");
+        let earlier = plan.phases.iter().take(index);
         if earlier.into_iter().any(|other| other.id == phase.id) {
             let message = format!("the id {} is taken by an earlier phase", phase.id);
             linter.say(LintRule::DuplicatePhase, &format!("{at}.id"), &message);
@@ -139,7 +139,7 @@ impl Linter<'_> {
         });
     }
 
-    /// A text that must say something, all of it visible.
+    /// Checks that a text is not blank and that all of it is visible.
     fn text(&mut self, at: &str, text: &str) {
         if text.chars().all(|c| c.is_whitespace() || is_hidden(c)) {
             self.say(LintRule::Blank, at, "says nothing");
@@ -163,8 +163,8 @@ impl Linter<'_> {
                 "no glob: the phase allows nothing",
             );
         }
-        for (place, glob) in phase.allow.iter().enumerate() {
-            self.allowed(&format!("{allow}[{place}]"), glob);
+        for (index, glob) in phase.allow.iter().enumerate() {
+            self.allowed(&format!("{allow}[{index}]"), glob);
         }
         if phase.operations.is_empty() {
             let message = "no operation: the phase allows nothing";
@@ -175,15 +175,15 @@ impl Linter<'_> {
             );
         }
         self.commands(phase, at);
-        for (place, profile) in phase.policy.profiles.iter().enumerate() {
+        for (index, profile) in phase.policy.profiles.iter().enumerate() {
             if !PROFILES.contains(&profile.as_str()) {
                 let message = format!("no such profile; there are {}", PROFILES.join(", "));
-                let at = format!("{at}.policy.profiles[{place}]");
+                let at = format!("{at}.policy.profiles[{index}]");
                 self.say(LintRule::UnknownProfile, &at, &message);
             }
         }
-        for (place, exception) in phase.policy.exceptions.iter().enumerate() {
-            let at = format!("{at}.policy.exceptions[{place}]");
+        for (index, exception) in phase.policy.exceptions.iter().enumerate() {
+            let at = format!("{at}.policy.exceptions[{index}]");
             self.text(&format!("{at}.rule"), &exception.rule);
             if PolicyRule::named(&exception.rule).is_none() {
                 let names = PolicyRule::ALL.map(PolicyRule::name).join(", ");
@@ -196,16 +196,16 @@ impl Linter<'_> {
     }
 
     fn commands(&mut self, phase: &Phase, at: &str) {
-        for (place, command) in phase.verify.iter().enumerate() {
-            self.command(&format!("{at}.verify[{place}]"), command);
+        for (index, command) in phase.verify.iter().enumerate() {
+            self.command(&format!("{at}.verify[{index}]"), command);
         }
         let without = phase.verify.is_empty();
         if without && phase.preflight == Preflight::EachWrite {
             let message = "there are no commands to run after a write";
             self.say(LintRule::NoCommands, &format!("{at}.preflight"), message);
         }
-        for (place, dir) in phase.writable.iter().enumerate() {
-            self.directory(&format!("{at}.writable[{place}]"), dir);
+        for (index, dir) in phase.writable.iter().enumerate() {
+            self.directory(&format!("{at}.writable[{index}]"), dir);
         }
         if without && !phase.writable.is_empty() {
             let message = "only commands write there, and there are none";
@@ -215,9 +215,9 @@ impl Linter<'_> {
             let message = "the commands may use the network: what they read can leave this machine";
             self.say(LintRule::Network, &format!("{at}.network"), message);
         }
-        for (place, env) in phase.env.iter().enumerate() {
-            let at = format!("{at}.env[{place}]");
-            if phase.env.iter().take(place).any(|e| e.name() == env.name()) {
+        for (index, env) in phase.env.iter().enumerate() {
+            let at = format!("{at}.env[{index}]");
+            if phase.env.iter().take(index).any(|e| e.name() == env.name()) {
                 let message = format!("the variable {} is given twice", env.name());
                 self.say(LintRule::DuplicateEnv, &at, &message);
             }
@@ -309,14 +309,14 @@ impl Linter<'_> {
         !path.is_empty() && (protected(path.as_bytes()) || protected(inside.as_bytes()))
     }
 
-    /// The first protected file that something reaches.
+    /// Returns the first protected file that `reaches` accepts.
     fn probe(&self, reaches: impl Fn(&str) -> bool) -> Option<&'static str> {
         let reached = |probe: &&str| (self.protected)(probe.as_bytes()) && reaches(probe);
         PROBES.into_iter().find(reached)
     }
 
-    /// A protected file that a directory would hold. The name of the directory is not compared:
-    /// what counts as the same name is for `protected` to say.
+    /// Returns a protected file that would be in a directory. The name of the directory is not
+    /// compared here: only `protected` decides which names are the same.
     fn held_by(&self, dir: &str) -> Option<String> {
         let below = PROBES.iter().filter_map(|probe| probe.split_once('/'));
         let mut held = below.map(|(_, rest)| format!("{dir}/{rest}"));

@@ -1,7 +1,7 @@
-//! Plans: what a person allows, phase by phase, and the one text in which that is signed.
+//! Plans: the changes that a person allows, phase by phase, and the one text that the person signs.
 //!
 //! A plan is a TOML file named by the hash of its text. There is exactly one text for a plan
-//! ([`render`]), so whoever reads the text has read everything that is enforced.
+//! ([`render`]), so a person who has read the text has read everything that is enforced.
 
 mod bounds;
 pub(crate) mod durable;
@@ -16,9 +16,9 @@ pub mod store;
 mod text;
 
 pub use bounds::{
-    ARG_BYTES_MAX, ARGS_MAX, COMMANDS_MAX, ENV_MAX, EXCEPTIONS_MAX, GLOB_BYTES_MAX, GLOBS_MAX,
-    OBJECTIVE_BYTES_MAX, PHASE_ID_MAX, PHASES_MAX, PLAN_BYTES_MAX, PROFILES_MAX, REASON_BYTES_MAX,
-    RULE_BYTES_MAX, TITLE_BYTES_MAX, WRITABLE_MAX,
+    MAX_ARG_BYTES, MAX_ARGS, MAX_COMMANDS, MAX_ENV, MAX_EXCEPTIONS, MAX_GLOB_BYTES, MAX_GLOBS,
+    MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PLAN_BYTES, MAX_PROFILES, MAX_REASON_BYTES,
+    MAX_RULE_BYTES, MAX_TITLE_BYTES, MAX_WRITABLE,
 };
 pub use error::PlanError;
 pub use glob::{GlobFlaw, Globs};

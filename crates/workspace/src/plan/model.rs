@@ -1,6 +1,6 @@
 //! The model of a plan; the TOML text and the JSON of the tools have the same members.
 
-use super::bounds::{self, PHASE_ID_MAX};
+use super::bounds::{self, MAX_PHASE_ID};
 use super::error::PlanError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan that a JSON object says.
+    /// Reads a plan from a JSON object.
     pub fn from_value(value: Value) -> Result<Plan, PlanError> {
         let plan: Plan = serde_json::from_value(value).map_err(|error| PlanError::Shape {
             message: error.to_string(),
@@ -169,7 +169,7 @@ impl fmt::Display for BadPhaseId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "a phase id is a capital letter, then capital letters, digits and _, at most {PHASE_ID_MAX}"
+            "a phase id is a capital letter, then capital letters, digits and _, at most {MAX_PHASE_ID}"
         )
     }
 }
@@ -183,7 +183,7 @@ impl TryFrom<String> for PhaseId {
         let mut bytes = text.bytes();
         let good = bytes.next().is_some_and(|first| first.is_ascii_uppercase())
             && bytes.all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-            && text.len() <= PHASE_ID_MAX;
+            && text.len() <= MAX_PHASE_ID;
         good.then_some(PhaseId(text)).ok_or(BadPhaseId)
     }
 }
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn phase_ids_have_one_form() {
-        for good in ["A", "BUILD_2", &"A".repeat(PHASE_ID_MAX)] {
+        for good in ["A", "BUILD_2", &"A".repeat(MAX_PHASE_ID)] {
             assert!(PhaseId::try_from(good.to_owned()).is_ok(), "{good}");
         }
-        let long = "A".repeat(PHASE_ID_MAX + 1);
+        let long = "A".repeat(MAX_PHASE_ID + 1);
         for bad in ["", "a", "2A", "_A", "A-B", "A B", "Ä", "A\n", &long] {
             assert_eq!(PhaseId::try_from(bad.to_owned()), Err(BadPhaseId), "{bad}");
         }

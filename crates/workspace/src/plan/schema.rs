@@ -1,28 +1,28 @@
-//! The JSON Schema of a plan, as tools publish it: no references, so that it can stand anywhere
-//! inside another schema.
+//! The JSON Schema of a plan, as tools publish it: without references, so that it can be part of
+//! another schema.
 
 use super::bounds::{
-    ARG_BYTES_MAX, ARGS_MAX, COMMANDS_MAX, ENV_MAX, EXCEPTIONS_MAX, GLOB_BYTES_MAX, GLOBS_MAX,
-    OBJECTIVE_BYTES_MAX, PHASE_ID_MAX, PHASES_MAX, PROFILES_MAX, REASON_BYTES_MAX, RULE_BYTES_MAX,
-    TITLE_BYTES_MAX, WRITABLE_MAX,
+    MAX_ARG_BYTES, MAX_ARGS, MAX_COMMANDS, MAX_ENV, MAX_EXCEPTIONS, MAX_GLOB_BYTES, MAX_GLOBS,
+    MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PROFILES, MAX_REASON_BYTES, MAX_RULE_BYTES,
+    MAX_TITLE_BYTES, MAX_WRITABLE,
 };
 use super::lint::PROFILES;
 use super::model::Operation;
 use serde_json::{Value, json};
 
-/// The schema of the object that [`Plan::from_value`](super::Plan::from_value) reads.
+/// Returns the schema of the object that [`Plan::from_value`](super::Plan::from_value) reads.
 pub fn schema() -> Value {
     json!({
         "type": "object",
         "required": ["title", "objective", "phase"],
         "additionalProperties": false,
         "properties": {
-            "title": text(TITLE_BYTES_MAX),
-            "objective": text(OBJECTIVE_BYTES_MAX),
+            "title": text(MAX_TITLE_BYTES),
+            "objective": text(MAX_OBJECTIVE_BYTES),
             "phase": {
                 "type": "array",
                 "minItems": 1,
-                "maxItems": PHASES_MAX,
+                "maxItems": MAX_PHASES,
                 "items": phase(),
             },
         },
@@ -30,7 +30,7 @@ pub fn schema() -> Value {
 }
 
 fn phase() -> Value {
-    let mut id = text(PHASE_ID_MAX);
+    let mut id = text(MAX_PHASE_ID);
     id["pattern"] = json!("^[A-Z][A-Z0-9_]*$");
     let operations = Operation::ALL.map(Operation::name);
     json!({
@@ -39,8 +39,8 @@ fn phase() -> Value {
         "additionalProperties": false,
         "properties": {
             "id": id,
-            "allow": said(
-                list(text(GLOB_BYTES_MAX), GLOBS_MAX),
+            "allow": with_description(
+                list(text(MAX_GLOB_BYTES), MAX_GLOBS),
                 "Globs relative to the root; * stays within a name, ** crosses directories.",
             ),
             "operations": {
@@ -48,21 +48,21 @@ fn phase() -> Value {
                 "uniqueItems": true,
                 "items": { "type": "string", "enum": operations },
             },
-            "verify": said(
-                list(list(argument(), ARGS_MAX), COMMANDS_MAX),
+            "verify": with_description(
+                list(list(argument(), MAX_ARGS), MAX_COMMANDS),
                 "Commands that prove the work, each as its arguments; no shell.",
             ),
-            "preflight": said(
+            "preflight": with_description(
                 json!({ "type": "string", "enum": ["on_request", "each_write"] }),
                 "When they run; on_request is the default.",
             ),
-            "writable": said(
-                list(text(GLOB_BYTES_MAX), WRITABLE_MAX),
+            "writable": with_description(
+                list(text(MAX_GLOB_BYTES), MAX_WRITABLE),
                 "Directories that the commands may write.",
             ),
             "network": { "type": "boolean" },
-            "env": said(
-                list(argument(), ENV_MAX),
+            "env": with_description(
+                list(argument(), MAX_ENV),
                 "Variables of the commands: NAME passes on the server's, NAME=value sets one.",
             ),
             "policy": policy(),
@@ -75,17 +75,17 @@ fn policy() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "profiles": list(json!({ "type": "string", "enum": PROFILES }), PROFILES_MAX),
+            "profiles": list(json!({ "type": "string", "enum": PROFILES }), MAX_PROFILES),
             "exceptions": list(json!({
                 "type": "object",
                 "required": ["rule", "path", "reason"],
                 "additionalProperties": false,
                 "properties": {
-                    "rule": text(RULE_BYTES_MAX),
-                    "path": text(GLOB_BYTES_MAX),
-                    "reason": text(REASON_BYTES_MAX),
+                    "rule": text(MAX_RULE_BYTES),
+                    "path": text(MAX_GLOB_BYTES),
+                    "reason": text(MAX_REASON_BYTES),
                 },
-            }), EXCEPTIONS_MAX),
+            }), MAX_EXCEPTIONS),
         },
     })
 }
@@ -95,14 +95,14 @@ fn text(max: usize) -> Value {
 }
 
 fn argument() -> Value {
-    json!({ "type": "string", "maxLength": ARG_BYTES_MAX })
+    json!({ "type": "string", "maxLength": MAX_ARG_BYTES })
 }
 
 fn list(items: Value, max: usize) -> Value {
     json!({ "type": "array", "maxItems": max, "items": items })
 }
 
-fn said(mut schema: Value, description: &str) -> Value {
+fn with_description(mut schema: Value, description: &str) -> Value {
     schema["description"] = json!(description);
     schema
 }

@@ -85,7 +85,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// The phase of a plan that has this id.
+/// Finds the phase of a plan that has this id.
 pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, ScopeError> {
     let found = plan.phases.iter().find(|phase| phase.id.as_str() == id);
     found.ok_or_else(|| ScopeError::UnknownPhase {
@@ -102,17 +102,17 @@ pub struct Scope<'p> {
 }
 
 impl<'p> Scope<'p> {
-    /// The scope of a phase.
+    /// Returns the scope of a phase.
     pub fn of(phase: &'p Phase) -> Result<Scope<'p>, ScopeError> {
-        let globs = Globs::new(&phase.allow).map_err(|(place, flaw)| ScopeError::Glob {
+        let globs = Globs::new(&phase.allow).map_err(|(index, flaw)| ScopeError::Glob {
             phase: phase.id.clone(),
-            glob: phase.allow.get(place).cloned().unwrap_or_default(),
+            glob: phase.allow.get(index).cloned().unwrap_or_default(),
             flaw,
         })?;
         Ok(Scope::with(phase, Arc::new(globs)))
     }
 
-    /// The scope of a phase whose globs are known already.
+    /// Returns the scope of a phase whose globs are already compiled.
     pub(crate) fn with(phase: &'p Phase, globs: Arc<Globs>) -> Scope<'p> {
         Scope { phase, globs }
     }

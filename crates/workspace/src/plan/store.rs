@@ -1,6 +1,6 @@
 //! The plans of a workspace: `docs/plans/<hash>.toml` below its root.
 
-use super::bounds::PLAN_BYTES_MAX;
+use super::bounds::MAX_PLAN_BYTES;
 use super::durable::{self, IfExists};
 use super::error::PlanError;
 use super::hash::{PlanHash, PlanRef, hash};
@@ -16,13 +16,13 @@ use std::io;
 pub const PLANS_DIR: &str = "docs/plans";
 
 /// The maximum number of plans that are listed.
-pub const LISTED_MAX: usize = 256;
+pub const MAX_LISTED_PLANS: usize = 256;
 
 /// The maximum number of hashes that are named for an ambiguous reference.
-const CANDIDATES_MAX: usize = 8;
+const MAX_CANDIDATES: usize = 8;
 
 /// The maximum size of a stored plan in bytes: each line may have got a CR.
-const FILE_BYTES_MAX: usize = 2 * PLAN_BYTES_MAX;
+const MAX_FILE_BYTES: usize = 2 * MAX_PLAN_BYTES;
 
 const DIR_MODE: u32 = 0o755;
 const FILE_MODE: u32 = 0o644;
@@ -39,15 +39,15 @@ pub struct StoredPlan {
 /// The reason why a stored plan cannot be enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanDamage {
-    /// Its bytes are no longer those that its name was made from.
+    /// The hash of its bytes is not its name.
     Hash { actual: PlanHash },
     /// It is not text.
     NotUtf8,
     /// It is not a plan.
     Plan(PlanError),
-    /// It says the plan in another way than the canonical one.
+    /// Its text is not the canonical text of its plan.
     NotCanonical,
-    /// It is a plan that nobody could enforce; the first reason.
+    /// It is a plan that cannot be enforced; the first reason.
     Lint(Lint),
     /// The name of a file that ends in `.toml` is not a hash.
     Name,
@@ -145,12 +145,13 @@ pub enum SaveOutcome {
     Repaired,
 }
 
-/// The file of a plan, relative to the root.
+/// Returns the path of a plan's file, relative to the root.
 pub fn path(hash: &PlanHash) -> String {
     format!("{PLANS_DIR}/{hash}.toml")
 }
 
-/// The names in the plans' directory; `None` if it is missing. What is not text is left out.
+/// Returns the names in the directory of plans, without those that are not UTF-8. A missing
+/// directory has none.
 pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     let names = match disk.list(PLANS_DIR) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -160,19 +161,19 @@ pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// The hashes among these names, sorted; whether the plans are whole is not looked at.
+/// Returns the hashes among these names, sorted, without checking the plans.
 pub(crate) fn hashes(names: &[String]) -> impl Iterator<Item = PlanHash> {
     let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
-    hashes.filter_map(PlanHash::read).take(LISTED_MAX)
+    hashes.filter_map(PlanHash::read).take(MAX_LISTED_PLANS)
 }
 
-/// All plans, sorted by hash, and the damaged ones by name.
+/// Lists all plans, sorted by hash, and the damaged ones by name.
 pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<PlanList> {
     let mut listing = PlanList::default();
     let names = names(disk)?.into_iter();
     let names = names.filter(|name| name.ends_with(".toml"));
-    for (place, name) in names.enumerate() {
-        if place >= LISTED_MAX {
+    for (index, name) in names.enumerate() {
+        if index >= MAX_LISTED_PLANS {
             listing.omitted += 1;
             continue;
         }
@@ -193,13 +194,13 @@ pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<P
     Ok(listing)
 }
 
-/// The plan that a reference means. It need not be whole.
+/// Finds the plan that a reference means. The plan may be damaged.
 pub fn find(disk: &impl Disk, reference: &PlanRef) -> Result<PlanHash, FindError> {
     let names = names(disk).map_err(FindError::Io)?;
     let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
     let hashes = hashes.filter_map(PlanHash::read);
     let mut found: Vec<_> = hashes.filter(|hash| reference.matches(hash)).collect();
-    found.truncate(CANDIDATES_MAX);
+    found.truncate(MAX_CANDIDATES);
     match found.len() {
         0 => Err(FindError::Missing),
         1 => found.pop().ok_or(FindError::Missing),
@@ -207,7 +208,7 @@ pub fn find(disk: &impl Disk, reference: &PlanRef) -> Result<PlanHash, FindError
     }
 }
 
-/// A plan by its hash: whole, canonical and without an error.
+/// Loads a plan by its hash and checks that it is whole, canonical and without an error.
 pub fn load(
     disk: &impl Disk,
     hash: &PlanHash,
@@ -218,13 +219,13 @@ pub fn load(
         opened => opened.map_err(refused)?,
     };
     let length = usize::try_from(file.len().map_err(LoadError::Io)?).unwrap_or(usize::MAX);
-    if length > FILE_BYTES_MAX {
+    if length > MAX_FILE_BYTES {
         return Err(LoadError::Damaged(PlanDamage::Plan(PlanError::TooLarge {
             bytes: length,
-            max: PLAN_BYTES_MAX,
+            max: MAX_PLAN_BYTES,
         })));
     }
-    let bytes = file.read_all(FILE_BYTES_MAX).map_err(LoadError::Io)?;
+    let bytes = file.read_all(MAX_FILE_BYTES).map_err(LoadError::Io)?;
     judge(bytes, hash, protected).map_err(LoadError::Damaged)
 }
 
@@ -291,7 +292,7 @@ pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)
 /// Returns true if the file of a plan holds the text that its name was made from.
 fn holds(disk: &impl Disk, name: &PlanHash) -> io::Result<bool> {
     let file = disk.open(path(name), Open::Read)?;
-    let bytes = match file.read_all(FILE_BYTES_MAX) {
+    let bytes = match file.read_all(MAX_FILE_BYTES) {
         Err(error) if error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) => return Ok(false),
         bytes => bytes?,
     };

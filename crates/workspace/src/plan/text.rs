@@ -1,19 +1,19 @@
 //! The one text of a plan: TOML, with a fixed order of members and one way of quoting.
 //!
-//! Members that say nothing are left out, lists of two or more stand one item a line, and every
-//! character that a reader would not see, or that would reorder what he sees, is written as an
-//! escape: what is signed is what was read.
+//! Members with their default value are left out, lists of two or more have one item on each line,
+//! and every character that a reader would not see, or that would reorder the visible text, is
+//! written as an escape: the signed text is the text that was read.
 
-use super::bounds::{self, PLAN_BYTES_MAX};
+use super::bounds::{self, MAX_PLAN_BYTES};
 use super::error::PlanError;
 use super::hash::unix_lines;
 use super::model::{Phase, Plan, Preflight};
 use std::fmt::Write as _;
 
 /// The maximum number of characters of a parser's message that are passed on.
-const MESSAGE_CHARS_MAX: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
-/// The canonical text of a plan.
+/// Returns the canonical text of a plan.
 pub fn render(plan: &Plan) -> String {
     let mut out = String::new();
     member(&mut out, "title", &quoted(&plan.title));
@@ -85,7 +85,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A basic string.
+/// Quotes a text as a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -113,7 +113,8 @@ fn escape(out: &mut String, c: char) {
     };
 }
 
-/// A text for a terminal: what a reader would not see, or what would move what he sees, as escapes.
+/// Escapes a text for a terminal: characters that a reader would not see, or that would reorder the
+/// visible text.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -136,12 +137,12 @@ pub(super) fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The plan that a text says; the text need not be the canonical one.
+/// Parses a plan; the text need not be the canonical one.
 pub fn parse(text: &str) -> Result<Plan, PlanError> {
-    if text.len() > PLAN_BYTES_MAX {
+    if text.len() > MAX_PLAN_BYTES {
         return Err(PlanError::TooLarge {
             bytes: text.len(),
-            max: PLAN_BYTES_MAX,
+            max: MAX_PLAN_BYTES,
         });
     }
     let plan: Plan = toml::from_str(text).map_err(|error| PlanError::Text {
@@ -152,7 +153,7 @@ pub fn parse(text: &str) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Returns true if a text is, but for CRLF, the canonical text of the plan that it says.
+/// Returns true if a text is the canonical text of its plan, except for CRLF.
 pub(super) fn is_canonical(text: &str, plan: &Plan) -> bool {
     render(plan) == unix_lines(text)
 }
@@ -163,7 +164,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 fn short(message: &str) -> String {
-    match message.char_indices().nth(MESSAGE_CHARS_MAX) {
+    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
         None => message.to_owned(),
     }
@@ -176,7 +177,7 @@ pub(super) mod tests {
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
-    /// Any text within the bounds that is apt to break a quoting.
+    /// Generates any text within the bounds that is likely to break the quoting.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             "[a-z/*. ]{0,12}",
@@ -334,7 +335,7 @@ operations = []
         assert_eq!(said("\n\ntitle = \n").0, Some(3));
         assert_eq!(said("title = \"a\"\rb").0, Some(1));
         let long = format!("{} = 1", "x".repeat(2000));
-        assert!(said(&long).1.chars().count() <= MESSAGE_CHARS_MAX + 1);
+        assert!(said(&long).1.chars().count() <= MAX_MESSAGE_CHARS + 1);
     }
 
     #[test]

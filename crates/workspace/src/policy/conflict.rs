@@ -3,7 +3,7 @@
 
 use super::report::{PolicyRule, RawFinding};
 
-/// The markers of a text, in their order.
+/// Finds the conflict markers of a text, in their order.
 pub(super) fn find(text: &str) -> Vec<RawFinding> {
     let mut found = Vec::new();
     // Since the last `<<<<<<<`: lines that are markers only if it is closed.

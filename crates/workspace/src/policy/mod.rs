@@ -26,7 +26,7 @@ pub struct PolicyRequest<'a> {
     pub exceptions: &'a [PolicyRule],
 }
 
-/// The findings of an edit that policy forbids.
+/// Checks an edit. Returns the findings that the policy forbids.
 pub fn check(request: PolicyRequest<'_>) -> PolicyReport {
     let rust = request.rust_strict && rust::is_judged(request.path);
     let findings = |bytes: &[u8], text: &str| {

@@ -53,7 +53,7 @@ pub enum PolicyRule {
     Unimplemented,
     /// `unsafe`.
     Unsafe,
-    /// A file of Rust that is none: what is in it cannot be judged.
+    /// A Rust file that cannot be parsed, so its content cannot be judged.
     NotRust,
 }
 
@@ -72,7 +72,7 @@ impl PolicyRule {
         Self::NotRust,
     ];
 
-    /// Its name, as a finding and an exception say it.
+    /// Returns the name that findings and exceptions use.
     pub fn name(self) -> &'static str {
         match self {
             Self::ConflictMarker => "conflict-marker",
@@ -88,12 +88,12 @@ impl PolicyRule {
         }
     }
 
-    /// The rule of this name.
+    /// Returns the rule with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.name() == name)
     }
 
-    /// The profile it belongs to.
+    /// Returns the profile that the rule belongs to.
     pub fn profile(self) -> Profile {
         match self {
             Self::ConflictMarker | Self::PrivateKey | Self::SecretToken => Profile::Secrets,
@@ -147,7 +147,7 @@ impl PolicyReport {
         self.findings.is_empty()
     }
 
-    /// The gravest profile that was offended: `secrets` where any finding is of it.
+    /// Returns the gravest profile with a finding: `secrets` if any finding belongs to it.
     pub fn profile(&self) -> Option<Profile> {
         self.findings.first().map(|finding| finding.rule.profile())
     }
@@ -187,7 +187,7 @@ pub(super) fn take_away(
     });
 }
 
-/// The keys of findings. Lines are digested once for all findings that follow one another on them.
+/// Returns the keys of findings. A line is digested once for all consecutive findings on it.
 fn keys(found: &[RawFinding], text: &str) -> Vec<Key> {
     let mut last: Option<(Range<usize>, [u8; 32])> = None;
     let key = |raw: &RawFinding| {
@@ -211,7 +211,7 @@ fn keys(found: &[RawFinding], text: &str) -> Vec<Key> {
     found.iter().map(key).collect()
 }
 
-/// The digest of a text in which every run of whitespace is one space.
+/// Digests a text in which every run of whitespace counts as one space.
 fn digest(text: &str) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for word in text.split_whitespace() {
@@ -221,35 +221,35 @@ fn digest(text: &str) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-fn line_of(text: &str, place: usize) -> Range<usize> {
+fn line_of(text: &str, offset: usize) -> Range<usize> {
     let bytes = text.as_bytes();
-    let start = memrchr(b'\n', &bytes[..place]).map_or(0, |at| at + 1);
-    let end = memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |at| place + at);
+    let start = memrchr(b'\n', &bytes[..offset]).map_or(0, |at| at + 1);
+    let end = memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |at| offset + at);
     start..end
 }
 
-/// The report of what was found in a text.
+/// Builds the report of the findings in a text.
 pub(super) fn report(mut found: Vec<RawFinding>, text: &str) -> PolicyReport {
     found.sort_by_key(|raw| (raw.rule.profile(), raw.range.start, raw.rule));
     let omitted = found.len().saturating_sub(MAX_FINDINGS);
     found.truncate(MAX_FINDINGS);
-    let told = |raw: RawFinding| Finding {
+    let finding = |raw: RawFinding| Finding {
         rule: raw.rule,
         line: memchr_iter(b'\n', &text.as_bytes()[..raw.range.start]).count() + 1,
         text: shown(text, &raw.range),
         how: raw.rule.how(),
     };
-    let findings = found.into_iter().map(told).collect();
+    let findings = found.into_iter().map(finding).collect();
     PolicyReport { findings, omitted }
 }
 
-/// The line of a finding as it may be shown. A very long line is shown from the finding on.
+/// Returns the line of a finding as it may be shown. A very long line starts at the finding.
 fn shown(text: &str, range: &Range<usize>) -> String {
     /// The number of bytes of a line that are redacted, so that a secret at the end of the excerpt is
     /// whole.
     const AROUND: usize = 64 * 1024;
     let line = line_of(text, range.start);
-    // A finding may be a key of many lines: what follows its first line is not shown, but redacted.
+    // A finding may be a key of many lines: the lines after its first one are redacted, not shown.
     let end = range
         .end
         .max(line.end)
@@ -260,6 +260,6 @@ fn shown(text: &str, range: &Range<usize>) -> String {
         _ => line.start,
     };
     let redacted = redact(&text[start..end]);
-    let told = redacted.trim_start().lines().next().unwrap_or_default();
-    String::from(cut(told.trim_end(), MAX_FINDING_TEXT))
+    let line = redacted.trim_start().lines().next().unwrap_or_default();
+    String::from(cut(line.trim_end(), MAX_FINDING_TEXT))
 }

@@ -3,7 +3,7 @@
 use super::report::{PolicyRule, RawFinding};
 use candor_secrets::SecretKind;
 
-/// The secrets of a text, in their order.
+/// Finds the secrets of a text, in their order.
 pub(super) fn find(text: &str) -> impl Iterator<Item = RawFinding> {
     let found = candor_secrets::find(text).into_iter();
     found.filter(|found| found.kind.is_certain()).map(|found| {

@@ -15,7 +15,7 @@ fn judge(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
     })
 }
 
-/// The rules and lines that a new file offends.
+/// Returns the rules and lines of the findings in a new file.
 fn found(path: &str, text: &str) -> Vec<(&'static str, usize)> {
     let report = judge(path, None, text);
     report

@@ -9,7 +9,8 @@ pub struct Fence<'a> {
     pub is_hidden: &'a dyn Fn(&Path) -> bool,
     /// Returns true if a command must not write the path.
     pub is_protected: &'a dyn Fn(&Path) -> bool,
-    /// The protected paths that are known by name, so that no directory above them is writable either.
+    /// The protected paths that are listed by name, so that no directory above them is writable
+    /// either.
     pub protected_paths: &'a [PathBuf],
 }
 

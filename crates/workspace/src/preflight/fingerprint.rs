@@ -52,8 +52,8 @@ impl fmt::Display for FingerprintError {
 impl std::error::Error for FingerprintError {}
 
 impl Fingerprint {
-    /// Looks at these paths and everything below them, without following links. What is missing is
-    /// remembered as missing.
+    /// Takes the fingerprint of these paths and everything below them, without following links. A
+    /// missing path is recorded as missing.
     pub fn take(paths: &[PathBuf]) -> Result<Fingerprint, FingerprintError> {
         let mut taken = BTreeMap::new();
         let mut bytes = MAX_FINGERPRINT_BYTES;
@@ -84,7 +84,8 @@ impl Fingerprint {
         Ok(Fingerprint { paths: taken })
     }
 
-    /// The paths in both whose mode or owner differs, in order: what a sandbox does not keep.
+    /// Returns the paths in both whose mode or owner differs, in order: a sandbox does not preserve
+    /// these.
     pub fn permissions<'a>(&'a self, later: &Fingerprint) -> Vec<&'a Path> {
         let differs = |path: &PathBuf, look: &Look| {
             let later = later.paths.get(path);
@@ -94,7 +95,7 @@ impl Fingerprint {
         all.map(|(path, _)| path.as_path()).collect()
     }
 
-    /// The paths that differ between the two, in order.
+    /// Returns the paths that differ between the two, in order.
     pub fn differences<'a>(&'a self, later: &'a Fingerprint) -> Vec<&'a Path> {
         let mut all: Vec<&Path> = self
             .paths
@@ -127,7 +128,7 @@ fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The hash of a file or a link; `None` if too much was read already.
+/// Hashes a file or a link. Returns `None` if too much was read already.
 fn contents(path: &Path, found: &Stat, left: &mut u64) -> io::Result<Option<[u8; 32]>> {
     let mut hash = Sha256::new();
     match FileType::from_raw_mode(found.st_mode) {

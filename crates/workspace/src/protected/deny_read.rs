@@ -1,10 +1,11 @@
-//! The files that agents must not read: lines of globs, first the usual secrets, then a person's own.
+//! The files that agents must not read: lines of globs, first the default secrets, then those of a
+//! person.
 //!
-//! One glob a line, as in a `.gitignore`: without a slash it is the name of a file or directory at any
-//! depth, with one it is a path from the root; a slash at the end means directories only; what is
-//! in a matched directory is matched too; `#` begins a comment; a line that begins with `!` takes back.
-//! The last line that matches decides. So a person's lines extend the usual ones, and a first line
-//! `!**` replaces them.
+//! One glob a line, as in a `.gitignore`: without a slash it is the name of a file or directory at
+//! any depth, with one it is a path from the root; a slash at the end means directories only;
+//! everything in a matched directory is matched too; `#` begins a comment; a line that begins with
+//! `!` is an exception. The last line that matches decides. So a person's lines extend the default
+//! ones, and a first line `!**` replaces them.
 
 use super::fold_name::fold_name;
 use globset::{Glob, GlobBuilder, GlobSet};
@@ -22,7 +23,8 @@ pub const MAX_DENY_READ_LINES: usize = 1000;
 /// Bytes that one line may have.
 const MAX_LINE: usize = 512;
 
-/// The usual secrets: environment files, private keys, credentials, and what git keeps of them.
+/// Patterns of files that usually contain secrets: environment files, private keys, and
+/// credentials, including git's credential store.
 pub const DEFAULT_DENY_READ: &str = "\
 credentials
 !**/credentials/**
@@ -70,7 +72,7 @@ _netrc
 pub struct DenyRead(Option<DenyRules>);
 
 impl DenyRead {
-    /// The usual secrets, and what the lines of a person's file say after them.
+    /// Parses a person's file. Its lines follow the default ones.
     pub fn parse(bytes: &[u8]) -> Result<DenyRead, DenyReadError> {
         let mut lines = DenyReadParser::default();
         for line in DEFAULT_DENY_READ.lines() {
@@ -109,7 +111,7 @@ impl DenyRead {
 }
 
 impl Default for DenyRead {
-    /// The usual secrets alone.
+    /// Returns the default secrets only.
     fn default() -> DenyRead {
         DenyRead::parse(b"").unwrap_or(DenyRead::everything())
     }
@@ -142,10 +144,10 @@ impl DenyRules {
         let names: Vec<Vec<u8>> = path.iter().map(|name| fold_name(name.as_bytes())).collect();
         let mut so_far = PathBuf::new();
         let mut decides = None;
-        for (place, name) in names.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
             let name = Path::new(OsStr::from_bytes(name));
             so_far.push(name);
-            let is_directory = place + 1 < names.len();
+            let is_directory = index + 1 < names.len();
             let applies = |rule: &usize| is_directory || !self.rules[*rule].directories_only;
             for (globs, path) in [(&self.names, name), (&self.paths, so_far.as_path())] {
                 let matched = globs.set.matches(path).into_iter();
@@ -215,7 +217,7 @@ impl DenyReadParser {
     }
 }
 
-/// The lines of a file that may begin with a byte order mark and end its lines as Windows does.
+/// Returns the lines of a file that may begin with a byte order mark and have line ends of Windows.
 fn text_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);

@@ -1,8 +1,8 @@
 //! Names as the least careful file system compares them.
 
-/// The name without what some file system disregards: the case of letters, the two characters beyond
-/// ASCII that are another case of one within (long s, the Kelvin sign), characters that nobody sees,
-/// and dots and spaces at the end. Bytes that are no UTF-8 stay.
+/// Returns a name without the differences that some file system ignores: the case of letters, the
+/// two characters beyond ASCII that are another case of one within (long s, the Kelvin sign),
+/// invisible characters, and dots and spaces at the end. Bytes that are not UTF-8 stay.
 pub(super) fn fold_name(name: &[u8]) -> Vec<u8> {
     let mut folded = Vec::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
@@ -28,7 +28,8 @@ pub(super) fn fold_name(name: &[u8]) -> Vec<u8> {
     folded
 }
 
-/// Characters that Unicode says are ignored by default, as far as a file name may hold them.
+/// Returns true for characters that Unicode ignores by default, as far as a file name may contain
+/// them.
 fn is_unseen(letter: char) -> bool {
     matches!(letter,
         '\u{ad}'

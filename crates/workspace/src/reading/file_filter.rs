@@ -5,7 +5,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use std::path::Path;
 
 /// Bytes that a glob may have.
-pub const MAX_GLOB_BYTES: usize = 512;
+pub const MAX_FILTER_GLOB_BYTES: usize = 512;
 
 /// A glob over files: without a slash for their names, with one for their paths from the root.
 pub(super) enum FileFilter {
@@ -22,8 +22,8 @@ impl FileFilter {
         if glob.is_empty() {
             return Err(ReadError::Glob("it is empty".to_owned()));
         }
-        if glob.len() > MAX_GLOB_BYTES {
-            let why = format!("it is longer than {MAX_GLOB_BYTES} bytes");
+        if glob.len() > MAX_FILTER_GLOB_BYTES {
+            let why = format!("it is longer than {MAX_FILTER_GLOB_BYTES} bytes");
             return Err(ReadError::Glob(why));
         }
         let is_path = glob.contains('/');
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn a_glob_that_cannot_be_used_is_refused() {
-        for glob in ["", "[", "{a", &"x".repeat(MAX_GLOB_BYTES + 1)] {
+        for glob in ["", "[", "{a", &"x".repeat(MAX_FILTER_GLOB_BYTES + 1)] {
             assert!(
                 matches!(FileFilter::new(Some(glob)), Err(ReadError::Glob(_))),
                 "{glob}"
             );
         }
-        assert!(FileFilter::new(Some(&"x".repeat(MAX_GLOB_BYTES))).is_ok());
+        assert!(FileFilter::new(Some(&"x".repeat(MAX_FILTER_GLOB_BYTES))).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! A workspace for tests, with a neighbour that nobody may read.
+//! A workspace for tests, beside a directory that must not be read.
 
 use super::{ReadError, WorkspaceReader};
 use crate::path::Root;
@@ -63,7 +63,7 @@ impl Fixture {
     }
 }
 
-/// An answer as it goes out, or the error as a person reads it.
+/// Renders a result as it is sent, or an error as a person reads it.
 pub(super) fn json<T: serde::Serialize>(answer: Result<T, ReadError>) -> String {
     match answer {
         Ok(answer) => serde_json::to_string(&answer).unwrap(),

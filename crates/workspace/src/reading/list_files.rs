@@ -1,4 +1,4 @@
-//! Listing what is in a directory and in those within it.
+//! Lists the entries of a directory and of those within it.
 
 use super::file_filter::FileFilter;
 use super::tree_walk::{MAX_WALK_DEPTH, TreeWalk, Truncation, WalkEntry, WalkStart};
@@ -165,7 +165,7 @@ mod tests {
         json(fixture.reading().list_files(&request))
     }
 
-    /// The paths alone, in a line.
+    /// Returns only the paths, in one line.
     fn paths(fixture: &Fixture, request: &ListRequest) -> String {
         let answer = fixture.reading().list_files(request).unwrap();
         let paths: Vec<_> = answer.entries.into_iter().map(|entry| entry.path).collect();

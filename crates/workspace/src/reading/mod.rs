@@ -1,5 +1,5 @@
-//! Reading: a file, the names in a directory, the lines that match. Everything is bounded, and what a
-//! bound left out is said in the answer.
+//! Reads a file, the names in a directory, or the lines that match. Everything is bounded, and the
+//! answer reports what a bound left out.
 
 mod file_filter;
 mod ignore_files;
@@ -11,7 +11,7 @@ mod tree_walk;
 use crate::path::{FileKind, PathError, ResolvedPath, Root, TypedPath, resolve_path, shown};
 use crate::protected::DenyRead;
 use candor_disk::{Disk, Open, RealFile};
-pub use file_filter::MAX_GLOB_BYTES;
+pub use file_filter::MAX_FILTER_GLOB_BYTES;
 pub use ignore_files::MAX_GITIGNORE_BYTES;
 pub use list_files::{
     EntryKind, LIST_DEPTH, ListAnswer, ListEntry, ListRequest, MAX_LISTED, MAX_LISTED_BYTES,
@@ -38,14 +38,15 @@ pub struct WorkspaceReader<'a> {
     /// The workspace.
     pub root: &'a Root,
     pub deny: &'a DenyRead,
-    /// True if to stop now: the time is over, or nobody waits any longer. It is asked often.
+    /// Returns true if the call must stop: its time is over, or its caller is gone. It is called
+    /// often.
     pub stop: &'a dyn Fn() -> bool,
 }
 
 /// The reason why something cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// The path leads to no place in the workspace.
+    /// The path does not resolve to a path in the workspace.
     Path(PathError),
     /// The file is one of those that are not to be read.
     Denied {
@@ -80,7 +81,7 @@ pub enum ReadError {
     Glob(String),
     /// The pattern cannot be used; why not.
     Pattern(String),
-    /// The caller said stop before there was anything to answer.
+    /// The call was stopped before there was anything to return.
     Stopped,
     /// The operating system failed.
     Io(io::Error),
@@ -135,7 +136,7 @@ fn was_moved(error: &io::Error) -> bool {
     )
 }
 
-/// A path as an answer says it, and whether its bytes are exactly that.
+/// Returns the path as an answer contains it, and whether its bytes are exactly that.
 fn display_path(path: &Path) -> (String, bool) {
     match path.to_str() {
         Some(text) => (text.to_owned(), true),

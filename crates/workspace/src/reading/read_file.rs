@@ -43,7 +43,7 @@ pub struct ReadRequest {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentEncoding {
-    /// As text; what is not UTF-8 is an error.
+    /// As text; bytes that are not UTF-8 are an error.
     #[default]
     Utf8,
     /// As base64 of the bytes.
@@ -242,7 +242,7 @@ impl FileScan {
         })
     }
 
-    /// Makes sure that what is kept is text; a character that the cut went through is left out.
+    /// Checks that the selected bytes are text. Drops a character that the cut divided.
     fn check_text(&mut self, cut_line: bool) -> Result<(), ReadError> {
         let Err(error) = std::str::from_utf8(&self.kept) else {
             return Ok(());

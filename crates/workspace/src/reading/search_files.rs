@@ -25,7 +25,7 @@ const LEAD_CHARS: usize = 100;
 /// The longest file that is searched.
 pub const MAX_SEARCHED_FILE: u64 = 5 * 1024 * 1024;
 
-/// The longest line that is searched: while a pattern is tried on one, nobody who says stop is heard.
+/// The longest line that is searched: a pattern cannot be interrupted within a line.
 pub const MAX_SEARCHED_LINE: usize = 16 * 1024;
 
 /// Files that one call searches.
@@ -54,7 +54,8 @@ pub struct SearchRequest {
     /// Only files that match: by name if the glob has no slash, else by path from the root.
     #[serde(default)]
     pub glob: Option<String>,
-    /// The directory to search, or the one file, whatever the glob says; none is the root.
+    /// The directory to search, or one file, which is searched even if it does not match the glob.
+    /// The default is the root.
     #[serde(default)]
     pub path: Option<String>,
     /// True if the case of letters means nothing.
@@ -106,7 +107,7 @@ pub struct SkippedFiles {
     pub binary: u64,
     /// They are longer than [`MAX_SEARCHED_FILE`].
     pub too_large: u64,
-    /// They have a line longer than [`MAX_SEARCHED_LINE`]: what is before it was searched.
+    /// They have a line longer than [`MAX_SEARCHED_LINE`]: only the lines before it were searched.
     pub long_line: u64,
     /// Files and directories that could not be read.
     pub unreadable: u64,
@@ -263,7 +264,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A file that is read a little at a time, so that whoever says stop is heard between.
+/// A file that is read in small parts, so that the call can be stopped between them.
 struct Stoppable<'a, R> {
     file: io::Take<R>,
     stop: &'a dyn Fn() -> bool,
@@ -320,7 +321,7 @@ impl Sink for MatchCollector<'_> {
             text,
             cut,
         });
-        // One more than an answer holds, to know that there is more.
+        // One more than an answer contains, to detect that there are more.
         Ok(self.matches.len() <= MAX_MATCHES)
     }
 
@@ -330,8 +331,8 @@ impl Sink for MatchCollector<'_> {
     }
 }
 
-/// The number of the character at a byte, the part of the line around it, and whether that is only a
-/// part.
+/// Returns the number of the character at a byte, the part of the line around it, and whether the
+/// line is longer.
 fn part(line: &[u8], at: usize) -> (u64, String, bool) {
     let before = String::from_utf8_lossy(&line[..at.min(line.len())])
         .chars()

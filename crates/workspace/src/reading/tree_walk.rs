@@ -1,8 +1,8 @@
 //! A walk through directories beneath the root, by handle and in the order of names.
 //!
-//! Each directory is opened in the one above it, without following links: whatever is swapped for a
-//! link meanwhile is not entered. What is in `.git`, and in directories that a `.gitignore` names, is
-//! left out unless the walk begins there.
+//! Each directory is opened in the one above it, without following links: a directory that is
+//! replaced by a link meanwhile is not entered. `.git`, and directories that a `.gitignore` names,
+//! are left out unless the walk begins in them.
 
 use super::ignore_files::IgnoreFiles;
 use super::{ReadError, WorkspaceReader};
@@ -30,7 +30,7 @@ pub enum Truncation {
     Answer,
     /// There were more names, files or bytes than one call looks at, or deeper directories.
     Work,
-    /// The caller said stop.
+    /// The call was stopped.
     Time,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum WalkStart {
 }
 
 impl WorkspaceReader<'_> {
-    /// The file or directory that a walk is asked to begin with; none is the root.
+    /// Finds the file or directory that a walk begins with. The default is the root.
     pub(super) fn start(&self, path: Option<&str>) -> Result<WalkStart, ReadError> {
         let typed = match path {
             None => TypedPath::root(),
@@ -130,7 +130,7 @@ impl WalkEntry {
 }
 
 impl TreeWalk<'_> {
-    /// The next thing, directories before what is in them.
+    /// Returns the next entry, directories before their entries.
     pub(super) fn next(&mut self) -> Option<WalkEntry> {
         if let Some(name) = self.next.take() {
             self.enter_next(&name);
@@ -215,7 +215,7 @@ impl TreeWalk<'_> {
         Ok(())
     }
 
-    /// The size of the file that was come by last.
+    /// Returns the size of the last file that the walk returned.
     pub(super) fn size(&self, item: &WalkEntry) -> Option<u64> {
         let nofollow = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(self.dir()?, item.name(), nofollow).ok()?;

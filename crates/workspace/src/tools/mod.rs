@@ -131,12 +131,12 @@ async fn answer<T: Serialize + Send + 'static>(
     run(server, cx, move |own| Ok(reply(&work(own)?)?)).await
 }
 
-/// A call that was stopped before it began to change anything.
-fn said(stopped: CallStopped) -> Failure {
+/// Maps a call that was stopped before it began to change anything.
+fn stopped_failure(stopped: CallStopped) -> Failure {
     Failure::from(Fault::<Workspace>::from(stopped))
 }
 
-/// The same, for a tool that makes its reply itself.
+/// Runs a tool that builds its reply itself.
 async fn run(
     server: Arc<WorkspaceServer>,
     cx: CallContext,

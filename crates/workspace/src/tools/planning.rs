@@ -1,7 +1,7 @@
 //! `lint_plan` and `save_plan`.
 
 use super::plans::protected;
-use super::{ToolContext, said};
+use super::{ToolContext, stopped_failure};
 use crate::argument_rules::{no_plan, of_plan};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
@@ -62,7 +62,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     ]
 }
 
-/// The plan that was given; what is none is a violation.
+/// Reads the given plan. Input that is not a plan is a violation.
 fn read(given: &PlanInput) -> Result<Plan, Failure> {
     let (member, read) = match (&given.plan, &given.content) {
         (Some(plan), _) => ("plan", Plan::from_value(plan.clone())),
@@ -110,7 +110,7 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
     cx.notes
         .update(|notes| notes.plan_hash = Some(hash.as_str().to_owned()));
     let answer = |saved: &str| json!({ "plan_hash": hash.as_str(), "path": path, "saved": saved, "lints": lints, "content": text });
-    let turn = session.turn()?;
+    let turn = session.take_turn()?;
     let disk = session.root.disk();
     durable::ensure_dir(&disk, "", "docs", DIR_MODE)?;
     durable::ensure_dir(&disk, "docs", store::PLANS_DIR, DIR_MODE)?;
@@ -139,7 +139,7 @@ fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
     } else {
         "new"
     };
-    cx.mark.begins().map_err(said)?;
+    cx.mark.begins().map_err(stopped_failure)?;
     let applied = apply(work, turn, &[change])?;
     cx.mark.done();
     let reply = reply(&answer(saved))?;
@@ -152,6 +152,6 @@ fn held(disk: &impl Disk, path: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
-    let bytes = file.read_all(4 * plan::PLAN_BYTES_MAX)?;
+    let bytes = file.read_all(4 * plan::MAX_PLAN_BYTES)?;
     Ok(Some((bytes, file.mode()?)))
 }

@@ -121,7 +121,7 @@ fn standing(work: &ToolContext, hash: &PlanHash) -> Result<ApprovalStatus, Failu
     )
 }
 
-/// Checks whether a plan is approved now. A broken state directory is a failure of its own.
+/// Checks whether a plan is approved now. A broken state directory is a separate failure.
 fn approved(
     work: &ToolContext,
     names: &[String],
@@ -150,7 +150,7 @@ fn command(work: &ToolContext, hash: &PlanHash) -> String {
     for_person(work, &format!("approve {}", &hash.as_str()[..SHORT]))
 }
 
-/// A command for a person, about this workspace.
+/// Returns a command for a person, about this workspace.
 fn for_person(work: &ToolContext, what: &str) -> String {
     let root = quoted(&work.session.root.path().display().to_string());
     let flags = work.server.config.person_flags.iter();
@@ -158,7 +158,7 @@ fn for_person(work: &ToolContext, what: &str) -> String {
     format!("candor workspace {what} --root {root}{flags}")
 }
 
-/// A word of a command as a shell takes it.
+/// Quotes a word of a command for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
     match word.chars().all(plain) {
@@ -277,8 +277,8 @@ impl ChosenPlan {
         &self.stored.plan.phases[self.phase]
     }
 
-    /// Plan and phase as answers name them.
-    pub(super) fn said(&self) -> Value {
+    /// Returns plan and phase as answers name them.
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "plan_hash": self.stored.hash.as_str(),
             "phase_id": self.phase().id.as_str(),
@@ -291,7 +291,7 @@ impl ChosenPlan {
         profiles.iter().any(|profile| profile == "rust-strict")
     }
 
-    /// The rules that the plan excepts this file from.
+    /// Returns the rules that the plan excepts this file from.
     pub(super) fn exceptions(&self, path: &str) -> Vec<PolicyRule> {
         let all = self.phase().policy.exceptions.iter();
         let fitting = all.filter(|exception| {
@@ -304,7 +304,7 @@ impl ChosenPlan {
     }
 }
 
-/// The approved plan and its phase: those that the call names, or the only ones.
+/// Chooses the approved plan and its phase: those that the call names, or the only ones.
 pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, Failure> {
     let (stored, approval) = match &by.plan_hash {
         Some(asked) => {
@@ -326,7 +326,7 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
         key_id: approval.key_id.to_string(),
     };
     work.cx.notes.update(|notes| notes.approval = Some(by_whom));
-    let place = match (&by.phase_id, stored.plan.phases.as_slice()) {
+    let index = match (&by.phase_id, stored.plan.phases.as_slice()) {
         (Some(id), phases) => {
             let id = phase(&stored.plan, id)?.id.clone();
             phases
@@ -346,11 +346,11 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
             .into());
         }
     };
-    let id = stored.plan.phases[place].id.as_str().to_owned();
+    let id = stored.plan.phases[index].id.as_str().to_owned();
     work.cx.notes.update(|notes| notes.phase_id = Some(id));
     Ok(ChosenPlan {
         stored,
-        phase: place,
+        phase: index,
         approval,
     })
 }
@@ -364,7 +364,7 @@ fn not_approved(work: &ToolContext, hash: &PlanHash, why: &NotApproved) -> Failu
     .into()
 }
 
-/// The only approved plan there is.
+/// Returns the approved plan if there is only one.
 fn only(work: &ToolContext) -> Result<(StoredPlan, ValidApproval), Failure> {
     let mut ready = Vec::new();
     let mut waiting = Vec::new();

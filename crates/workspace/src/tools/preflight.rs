@@ -22,9 +22,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Paths below the root that no command may change. The log has its own proof, and objects of git are
-/// known
-/// by their hashes.
+/// Paths below the root that no command may change. The log has its own proof, and git's objects
+/// are identified by their hashes.
 const PROTECTED: [&str; 11] = [
     ".candor",
     ".git/HEAD",
@@ -57,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 }
                 let chosen = choose(work, &by)?;
                 let checks = run_all(work, chosen.phase())?;
-                Ok(json!({ "plan": chosen.said(), "preflight": checks }))
+                Ok(json!({ "plan": chosen.to_json(), "preflight": checks }))
             })
         },
     )]
@@ -146,7 +145,8 @@ fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutc
     let ran = run(&spec, &rules, &checks.helper, &stop);
     watch.abort();
     let after = Fingerprint::take(&watched)?;
-    // A sandbox keeps contents, but not modes; and without contents, others may change what is theirs.
+    // A sandbox protects contents, but not modes; and other processes may change paths whose
+    // contents are not compared.
     let changed = match &ran {
         Ok(ran) if !ran.sandboxed => before.differences(&after),
         _ => before.permissions(&after),

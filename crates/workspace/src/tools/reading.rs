@@ -35,7 +35,7 @@ struct ListFiles {
     glob: Option<String>,
 }
 
-/// The file in which a person says what is not to be read.
+/// The file in which a person lists what agents must not read.
 const DENY_READ: &str = ".candor/deny_read";
 
 const MAX_LINE: i64 = (1 << 53) - 1;
@@ -110,7 +110,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 pub(super) fn denied(work: &ToolContext) -> Result<Arc<DenyRead>, Failure> {
     let disk = work.session.root.disk();
     let file = match disk.open(DENY_READ, Open::Read) {
-        // The defaults stand before whatever the file says.
+        // The defaults apply without the file.
         Err(error) if is_missing(&error) => return Ok(work.session.plan_cache.deny(b"")?),
         opened => opened?,
     };

@@ -1,6 +1,6 @@
 //! `write_failure_report`: writes a report to `docs/reports` and unlocks the session.
 
-use super::{ToolContext, said};
+use super::{ToolContext, stopped_failure};
 use crate::failure::Failure;
 use crate::fields::{arguments, words};
 use crate::lock;
@@ -71,7 +71,7 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
     }
     let role = server.config.role;
     let lock = session.lock(role)?;
-    let turn = session.turn()?;
+    let turn = session.take_turn()?;
     let disk = session.root.disk();
     durable::ensure_dir(&disk, "", "docs", DIR_MODE)?;
     durable::ensure_dir(&disk, "docs", REPORTS_DIR, DIR_MODE)?;
@@ -98,7 +98,7 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
     };
     cx.notes
         .update(|notes| notes.subjects = vec![subject.clone()]);
-    cx.mark.begins().map_err(said)?;
+    cx.mark.begins().map_err(stopped_failure)?;
     let applied = super::writing::apply(work, turn, &[change])?;
     let unlocks = lock.is_some_and(|lock| !lock.person);
     cx.mark.done();
@@ -116,7 +116,7 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
     Ok(reply.with_pending(kept))
 }
 
-/// A name that no report has.
+/// Returns a name that no report has.
 fn free_name(disk: &impl Disk, at: &str, title: &str) -> Result<String, Failure> {
     let time: String = at
         .chars()
@@ -139,7 +139,7 @@ fn free_name(disk: &impl Disk, at: &str, title: &str) -> Result<String, Failure>
     Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
 }
 
-/// Small letters, digits and single dashes.
+/// Returns the title as small letters, digits and single dashes.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars() {

@@ -2,12 +2,12 @@
 
 use super::plans::{ChosenPlan, choose};
 use super::reading::denied;
-use super::{ToolContext, preflight, said};
+use super::{ToolContext, preflight, stopped_failure};
 use crate::argument_rules;
+use crate::audit_line;
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
-use crate::line;
 use crate::notes::{CallContext, CallNotes, Subject, Unrecorded};
 use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
 use crate::plan::{Operation, Scope};
@@ -191,12 +191,12 @@ fn change_files(
         session,
         cx,
     } = work;
-    let mut places = Vec::with_capacity(wanted.len());
+    let mut targets = Vec::with_capacity(wanted.len());
     let mut length = 0;
     for wanted in &wanted {
-        let place = place(work, &wanted.path)?;
-        length += place.path.len();
-        places.push(place);
+        let target = resolve_target(work, &wanted.path)?;
+        length += target.path.len();
+        targets.push(target);
         if length > MAX_PATHS_BYTES {
             return Err(too_long());
         }
@@ -206,14 +206,14 @@ fn change_files(
     }
     let chosen = choose(work, by)?;
     let phase = chosen.phase();
-    let turn = session.turn()?;
+    let turn = session.take_turn()?;
     let deny = denied(work)?;
     let scope = session.plan_cache.scope(phase)?;
     let mut seen = BTreeSet::new();
     let mut changes = Vec::with_capacity(wanted.len());
-    for (wanted, path) in wanted.iter().zip(places) {
+    for (wanted, path) in wanted.iter().zip(targets) {
         // Another call may have written between the first look and our turn.
-        let real = place(work, &wanted.path)?;
+        let real = resolve_target(work, &wanted.path)?;
         if real.path != path.path || !seen.insert(real.path.clone()) {
             return Err(repeated(&wanted.path));
         }
@@ -222,7 +222,7 @@ fn change_files(
     let done: Vec<_> = changes.iter().map(done).collect();
     cx.notes
         .update(|notes| notes.subjects = done.iter().map(subject).collect());
-    cx.mark.begins().map_err(said)?;
+    cx.mark.begins().map_err(stopped_failure)?;
     let applied = apply(work, turn, &changes).inspect_err(|failure| {
         if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
             cx.mark.undone();
@@ -243,7 +243,7 @@ fn change_files(
     cx.mark.done();
     Ok(ChangedFiles {
         done,
-        by: chosen.said(),
+        by: chosen.to_json(),
         checks,
         kept: PendingChanges::new(work, applied),
     })
@@ -311,8 +311,8 @@ pub(super) struct WriteTarget {
     located: ResolvedPath,
 }
 
-/// The first checks: the path resolves to a file beneath the root that is not protected.
-fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
+/// Makes the first checks: the path resolves to a file beneath the root that is not protected.
+fn resolve_target(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
     let root = &work.session.root;
     let located = resolve_path(root, &TypedPath::read(typed, root)?)?;
     let path = match located.real.to_str() {
@@ -345,7 +345,7 @@ fn place(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
     })
 }
 
-/// The other checks of one file, in their order.
+/// Makes the other checks of one file, in their order.
 fn change(
     work: &ToolContext,
     wanted: &RequestedChange,
@@ -430,7 +430,7 @@ impl OldFile {
         })
     }
 
-    /// The text, for whoever changes a part of it.
+    /// Returns the old text, which a partial change needs.
     fn text(&self) -> Result<&str, Failure> {
         let bytes = self.bytes.as_deref().ok_or(ReadError::TooLarge {
             size: MAX_WHOLE_BYTES + 1,
@@ -485,12 +485,12 @@ pub(super) fn apply(
         cx,
     } = work;
     let call = &cx.call;
-    let args_hash = line::args_hash(call);
+    let args_hash = audit_line::args_hash(call);
     cx.notes
         .update(|notes| notes.args_hash = Some(args_hash.clone()));
     let about = ChangeOrigin {
         session_id: session.id.clone(),
-        request_id: line::cut(&call.id),
+        request_id: audit_line::redact_and_cut(&call.id),
         tool_name: call.name.clone(),
         args_hash,
         after_seq: session.last_seq(),
@@ -558,7 +558,8 @@ impl Pending for PendingChanges {
 
     fn undo(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
         blocking(move || match self.notes.read().unrecorded {
-            // True if its line is in the log is not known: the next session looks, and settles it.
+            // It is uncertain whether the line is in the log: the next session checks it, and
+            // settles the change.
             Unrecorded::Perhaps => Err(io::Error::other("left for the next session to settle")),
             _ => self.applied.undo(),
         })

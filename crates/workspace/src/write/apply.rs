@@ -10,7 +10,7 @@ use std::io;
 /// The mode of files that are made; the umask takes its part.
 const NEW_MODE: u32 = 0o644;
 
-/// The directory that a path is in.
+/// Returns the directory of a path.
 pub(super) fn dir_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
@@ -63,8 +63,8 @@ pub(super) struct UndoOutcome {
     pub(super) left: usize,
 }
 
-/// Takes back whatever was changed, wherever it stopped; durable when this returns, but for what is
-/// removed aside.
+/// Undoes everything that was changed, wherever it stopped; durable when this returns, except for
+/// the removal of files put aside.
 pub(super) fn back<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOutcome> {
     let mut back = UndoOutcome::default();
     for step in entry.steps.iter().rev() {
@@ -110,7 +110,7 @@ fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
     })
 }
 
-/// Returns true if an entry is in its place, although it was kept: its new bytes must not still wait aside.
+/// Returns true if the change of an entry is complete: its new bytes must not still be aside.
 pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool> {
     for step in &entry.steps {
         let aside = content(root, &step.aside)?;
@@ -122,7 +122,7 @@ pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool
     Ok(true)
 }
 
-/// Removes what an entry put aside.
+/// Removes the files that an entry put aside.
 pub(super) fn tidy<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     entry
         .steps

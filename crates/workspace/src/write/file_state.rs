@@ -9,7 +9,7 @@ use std::io;
 /// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// The SHA-256 of some bytes, in hex.
+/// Returns the SHA-256 of some bytes, in hex.
 pub(crate) fn hash_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -49,17 +49,17 @@ pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
     }
 }
 
-/// The SHA-256 of a whole file, in hex.
+/// Returns the SHA-256 of a whole file, in hex.
 pub(crate) fn read_hash(file: &impl DiskFile) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; CHUNK];
-    let mut place = 0;
+    let mut offset = 0;
     loop {
-        match file.read_at(&mut buffer, place) {
+        match file.read_at(&mut buffer, offset) {
             Ok(0) => return Ok(hex(&hasher.finalize())),
             Ok(read) => {
                 hasher.update(&buffer[..read]);
-                place += read as u64;
+                offset += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

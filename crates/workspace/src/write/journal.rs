@@ -1,7 +1,7 @@
-//! The journal: what a call is about to change, on the disk before it changes anything.
+//! The journal: the changes that a call is about to make, on the disk before it changes anything.
 //!
-//! Two files take turns, so that an entry that was torn while it was written leaves the one before it
-//! whole. An entry that was torn is none: nothing had been changed by then.
+//! Two files take turns, so that an entry that was torn while it was written leaves the one before
+//! it whole. A torn entry is ignored: nothing had been changed by then.
 
 use super::file_state::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
@@ -57,10 +57,10 @@ pub(super) struct JournalEntry {
     pub(super) sweep: Vec<String>,
 }
 
-/// The state of an entry, as far as it is known.
+/// The recorded state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryState {
-    /// It may stand anywhere.
+    /// It may be at any step.
     Open,
     /// Its line is in the log.
     Kept,
@@ -99,7 +99,7 @@ impl From<io::Error> for JournalError {
     }
 }
 
-/// The newest entry, if there is one.
+/// Returns the newest entry, if there is one.
 pub(super) fn newest<D: Disk>(
     state: &D,
 ) -> Result<Option<(JournalEntry, EntryState)>, JournalError> {
@@ -135,7 +135,7 @@ fn read<D: Disk>(
     }
 }
 
-/// The body of an entry that was written to its end.
+/// Returns the body of an entry that was written to its end.
 fn whole(bytes: &[u8]) -> Option<(EntryState, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let (fate, rest) = rest.split_first()?;
@@ -183,7 +183,7 @@ pub(super) fn write<D: Disk>(state: &D, entry: &JournalEntry) -> io::Result<()> 
     written
 }
 
-/// Notes how the call of an entry ended; `durable` says whether that must be on the disk.
+/// Records how the call of an entry ended. If `durable`, that is on the disk when this returns.
 pub(super) fn note<D: Disk>(
     state: &D,
     entry: &JournalEntry,

@@ -15,7 +15,7 @@ pub(crate) use turn::{AppliedChanges, TurnError, WriteError, WriteQueue, WriteTu
 
 use candor_disk::Disk;
 
-/// The tool whose change is in the journal without an end.
+/// Returns the tool whose change is in the journal without an end.
 pub(crate) fn unfinished<D: Disk>(state: &D) -> Result<Option<String>, JournalError> {
     let newest = journal::newest(state)?;
     let open = newest.filter(|(_, fate)| *fate == journal::EntryState::Open);

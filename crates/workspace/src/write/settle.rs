@@ -14,22 +14,22 @@ pub(crate) struct Settlement {
     pub(crate) about: ChangeOrigin,
     /// The files.
     pub(crate) paths: Vec<String>,
-    /// True if it stands.
+    /// True if the change was finished; false if it was undone.
     pub(crate) finished: bool,
     /// The number of files that were left alone, because another process has changed them since.
     pub(crate) left: usize,
 }
 
-/// The reason why what a dead process left cannot be settled.
+/// The reason why the changes of a dead process cannot be settled.
 #[derive(Debug)]
 pub(crate) enum SettleError {
     /// The disk failed.
     Io(io::Error),
     /// The journal was not written by this program.
     Foreign,
-    /// The log has the line of a change that never took place.
+    /// The log has the line of a change that never happened.
     Contradiction,
-    /// The log could not be looked at, or what was done could not be put on record.
+    /// The log could not be read, or the settlement could not be recorded.
     Log(AppendError),
 }
 
@@ -48,8 +48,8 @@ impl From<JournalError> for SettleError {
     }
 }
 
-/// Settles the newest entry. `recorded` says whether the log has the line of a call. What comes back
-/// is to be put on record, and then `close`d.
+/// Settles the newest entry. `recorded` returns true if the log has the line of a call. The
+/// returned settlement must be recorded, and then `close`d.
 pub(super) fn settle<D: Disk>(
     root: &D,
     entry: &JournalEntry,
@@ -79,7 +79,7 @@ pub(super) fn settle<D: Disk>(
     }))
 }
 
-/// Removes what earlier calls had put aside and removed, in case that was lost.
+/// Removes the files that earlier calls had put aside, in case their removal was lost.
 fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     let mut dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
     for path in &entry.sweep {
@@ -99,7 +99,7 @@ fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     Ok(())
 }
 
-/// Notes that an entry is settled.
+/// Records that an entry is settled.
 pub(super) fn close<D: Disk>(state: &D, entry: &JournalEntry, finished: bool) -> io::Result<()> {
     let fate = if finished {
         EntryState::Kept

@@ -1,5 +1,5 @@
-//! Writing on the simulated disk: whatever fails wherever, every answered call is on record, and log and
-//! files agree.
+//! Tests writing on the simulated disk: after any failure, every answered call is on record, and
+//! log and files agree.
 
 use super::{ChangeKind, ChangeOrigin, FileChange, SettleError, Settlement, WriteQueue, hash_of};
 use candor_audit::{AppendError, Log, LogOptions, verify};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A directory of a disk as a disk of its own.
+/// A directory of a disk, used as a disk.
 #[derive(Clone)]
 struct Below(SimDisk, &'static str);
 
@@ -63,7 +63,7 @@ const LOG: &str = "audit-log.jsonl";
 
 type Files = BTreeMap<String, String>;
 
-/// The files at the start.
+/// Returns the files at the start.
 fn first() -> Files {
     [("a", "old a"), ("d/b", "old b")]
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
@@ -99,7 +99,7 @@ fn modify(path: &str, before: &str, bytes: &str) -> FileChange {
     )
 }
 
-/// Three calls: change a file, change three at once, and change the first one again.
+/// Returns three calls: change a file, change three at once, and change the first one again.
 fn calls() -> Vec<Vec<FileChange>> {
     let create = |path: &str, text: &str| {
         FileChange::new(
@@ -146,7 +146,7 @@ impl Place {
         Some(Place { log, writing })
     }
 
-    fn turn(&self, disk: &SimDisk) -> Option<super::WriteTurn<Below>> {
+    fn take_turn(&self, disk: &SimDisk) -> Option<super::WriteTurn<Below>> {
         let recorded = |about: &ChangeOrigin| {
             self.log.settle_blocking().map_err(SettleError::Log)?;
             let is_it = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
@@ -157,13 +157,13 @@ impl Place {
             let put = self.log.append_blocking(members(line));
             put.map(drop).map_err(SettleError::Log)
         };
-        let turn = self.writing.turn(Duration::ZERO).ok()?;
+        let turn = self.writing.take_turn(Duration::ZERO).ok()?;
         turn.settle(recorded, record).ok()
     }
 
-    /// One call on its way: turn, change, record, keep or undo, answer.
+    /// Makes one call: turn, change, record, keep or undo, answer.
     fn call(&self, disk: &SimDisk, number: usize, changes: &[FileChange]) -> Option<()> {
-        let turn = self.turn(disk)?;
+        let turn = self.take_turn(disk)?;
         let about = ChangeOrigin {
             session_id: String::from("s"),
             request_id: number.to_string(),
@@ -201,7 +201,7 @@ fn workload(disk: &SimDisk) {
         return;
     };
     for (number, changes) in calls().iter().enumerate() {
-        // A later call expects what an earlier one left.
+        // A later call expects the files of an earlier one.
         if place.call(disk, number, changes).is_none() {
             break;
         }
@@ -253,7 +253,7 @@ fn told(disk: &SimDisk) -> Files {
 
 fn check(disk: &SimDisk, marks: &[String]) {
     let place = Place::open(disk).unwrap();
-    drop(place.turn(disk).unwrap());
+    drop(place.take_turn(disk).unwrap());
     drop(place);
     let verified = verify(Below(disk.clone(), "ws"), LOG).unwrap();
     assert_eq!(verified.flaw, None);
@@ -290,7 +290,7 @@ fn settling_can_be_interrupted_anywhere() {
         let left = disk.after(Survival::Everything);
         let settle = |disk: &SimDisk| {
             if let Some(place) = Place::open(disk) {
-                drop(place.turn(disk));
+                drop(place.take_turn(disk));
             }
         };
         let trials = Trials::new().starting_from(&left).images(2).rounds(1);

@@ -1,6 +1,5 @@
-//! The turn to write: one call writes in a workspace at a time, across processes, from its first look at
-//! the
-//! files until it is recorded.
+//! The turn to write: one call at a time writes in a workspace, across processes, from its first look
+//! at the files until it is recorded.
 
 use super::FileChange;
 use super::apply::{self, dir_of};
@@ -43,7 +42,7 @@ struct TurnMemory {
 }
 
 impl TurnMemory {
-    /// An entry came to its end, and what it had put aside is removed.
+    /// Removes the files that an ended entry had put aside.
     fn settle(&mut self, entry: &JournalEntry) {
         self.settled = Some(entry.number);
         for step in &entry.steps {
@@ -67,7 +66,7 @@ pub(crate) enum TurnError {
 pub(crate) enum WriteError {
     /// The disk failed, and everything is as it was.
     Undone(io::Error),
-    /// The disk failed, and so did taking back what had been changed; the next turn tries again.
+    /// The disk failed, and so did the undo; the next turn tries again.
     Stuck(io::Error),
 }
 
@@ -80,8 +79,8 @@ impl<D: Disk> WriteQueue<D> {
         }
     }
 
-    /// Waits for its turn; not to be called where waiting is not allowed.
-    pub(crate) fn turn(
+    /// Waits for its turn. Blocks, so it must not be called on an async thread.
+    pub(crate) fn take_turn(
         self: &Arc<Self>,
         patience: Duration,
     ) -> Result<UnsettledTurn<D>, TurnError> {
@@ -107,7 +106,7 @@ impl<D: Disk> WriteQueue<D> {
     }
 }
 
-/// A turn before anybody has looked at what a dead process left.
+/// A turn before the changes of a dead process are settled.
 pub(crate) struct UnsettledTurn<D: Disk> {
     writing: Arc<WriteQueue<D>>,
     memory: OwnedMutexGuard<TurnMemory>,
@@ -116,8 +115,8 @@ pub(crate) struct UnsettledTurn<D: Disk> {
 }
 
 impl<D: Disk> UnsettledTurn<D> {
-    /// Settles what a dead process left. `recorded` says whether the log has the line of a call;
-    /// `record` puts on record what was done.
+    /// Settles the changes of a dead process. `recorded` returns true if the log has the line of a
+    /// call; `record` records the settlement.
     pub(crate) fn settle(
         mut self,
         recorded: impl FnOnce(&ChangeOrigin) -> Result<bool, SettleError>,
@@ -158,7 +157,8 @@ pub(crate) struct WriteTurn<D: Disk> {
 }
 
 impl<D: Disk> WriteTurn<D> {
-    /// Makes changes, all of them or none. They stand when this returns, and are to be kept or undone.
+    /// Makes changes, all of them or none. They are in place when this returns, and must be kept or
+    /// undone.
     pub(crate) fn apply(
         mut self,
         about: ChangeOrigin,
@@ -181,7 +181,7 @@ impl<D: Disk> WriteTurn<D> {
                 Err(_) => WriteError::Stuck(error),
             });
         }
-        // Whatever was removed in these directories before is removed for good.
+        // The files that were removed in these directories before are removed for good.
         for step in &entry.steps {
             self.memory.swept.remove(dir_of(&step.path));
         }
@@ -192,9 +192,9 @@ impl<D: Disk> WriteTurn<D> {
         let steps = changes
             .iter()
             .enumerate()
-            .map(|(place, change)| JournalStep {
+            .map(|(index, change)| JournalStep {
                 path: change.path.clone(),
-                aside: aside(&change.path, id, place),
+                aside: aside(&change.path, id, index),
                 before: change.what.before().map(String::from),
                 after: change.after.clone(),
             });
@@ -207,11 +207,11 @@ impl<D: Disk> WriteTurn<D> {
     }
 }
 
-/// A name beside a file, for what is not there yet or no more.
-fn aside(path: &str, id: &str, place: usize) -> String {
+/// Returns a name beside a file, for a file that is not there yet or no longer.
+fn aside(path: &str, id: &str, index: usize) -> String {
     match dir_of(path) {
-        "" => format!(".candor-{id}-{place}"),
-        dir => format!("{dir}/.candor-{id}-{place}"),
+        "" => format!(".candor-{id}-{index}"),
+        dir => format!("{dir}/.candor-{id}-{index}"),
     }
 }
 
@@ -220,14 +220,15 @@ fn undo<D: Disk>(root: &D, state: &D, entry: &JournalEntry) -> io::Result<()> {
     journal::note(state, entry, EntryState::Undone, true)
 }
 
-/// Changes that stand, but not yet for good.
+/// Changes that are in place, but not yet final.
 pub(crate) struct AppliedChanges<D: Disk> {
     turn: WriteTurn<D>,
     entry: JournalEntry,
 }
 
 impl<D: Disk> AppliedChanges<D> {
-    /// Makes them final: they are on record. What is lost of this in a crash is done again.
+    /// Makes the changes final, because they are on record. The part of this that a crash loses is
+    /// done again.
     pub(crate) fn keep(mut self) -> io::Result<()> {
         let WriteQueue { root, state, .. } = &*self.turn.writing;
         journal::note(state, &self.entry, EntryState::Kept, false)?;

@@ -123,7 +123,7 @@ impl AllowArgs {
         note_other_plans(&workspace, &signers, &stored.hash)
     }
 
-    /// Returns an error for globs that do not mean what they seem to.
+    /// Returns an error for globs with an unexpected meaning.
     fn check_globs(&self, workspace: &OpenedWorkspace) -> Result<(), CommandError> {
         let at = |glob: &String| workspace.root.path().join(glob);
         let is_plain = |glob: &&String| !glob.contains(['*', '?', '[', '{', '\\']);

@@ -7,7 +7,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// The longest duration of an approval.
-const DAYS_MAX: u64 = 366;
+const MAX_DAYS: u64 = 366;
 
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || String::from("write a number and a unit: 30m, 4h or 7d");
@@ -27,9 +27,9 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         Some(0) => Err(String::from(
             "the duration of an approval must be longer than zero",
         )),
-        Some(total) if total <= DAYS_MAX * DAY => Ok(Duration::from_secs(total)),
+        Some(total) if total <= MAX_DAYS * DAY => Ok(Duration::from_secs(total)),
         _ => Err(format!(
-            "the duration of an approval is at most {DAYS_MAX} days"
+            "the duration of an approval is at most {MAX_DAYS} days"
         )),
     }
 }

@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The number of names that are read.
-const LOOKED_AT_MAX: usize = 100_000;
+const MAX_LOOKED_AT: usize = 100_000;
 
 /// The number of files that are named.
-pub(super) const NAMED_MAX: usize = 8;
+pub(super) const MAX_NAMED: usize = 8;
 
 /// The depth to which directories are entered.
-const DEPTH_MAX: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The first matching files, and their number.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct MatchingFiles {
 /// Searches a workspace in the order of names; does not follow links.
 pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
     let mut found = MatchingFiles::default();
-    let mut left = LOOKED_AT_MAX;
+    let mut left = MAX_LOOKED_AT;
     let mut queue = vec![(PathBuf::new(), 0)];
     while let Some((dir, depth)) = queue.pop() {
         // A directory that cannot be read is skipped.
@@ -51,16 +51,16 @@ pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
                 continue;
             }
             if kind.is_dir() {
-                found.cut |= depth == DEPTH_MAX;
+                found.cut |= depth == MAX_DEPTH;
                 inner.push((path, depth + 1));
             } else if globs.matches(bytes) {
                 found.count += 1;
-                if found.named.len() < NAMED_MAX {
+                if found.named.len() < MAX_NAMED {
                     found.named.push(path);
                 }
             }
         }
-        inner.retain(|(_, depth)| *depth <= DEPTH_MAX);
+        inner.retain(|(_, depth)| *depth <= MAX_DEPTH);
         queue.extend(inner.into_iter().rev());
     }
     found

@@ -6,10 +6,10 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
 /// The number of bytes of an answer that are read.
-const ANSWER_MAX: u64 = 256;
+const MAX_ANSWER: u64 = 256;
 
 /// The longest passphrase, in bytes.
-const PASSPHRASE_MAX: u64 = 4096;
+const MAX_PASSPHRASE: u64 = 4096;
 
 /// Returns true if there is a person to ask.
 pub(super) fn is_terminal() -> bool {
@@ -22,7 +22,7 @@ pub(super) fn confirm(question: &str) -> Result<bool, CommandError> {
     write!(err, "{question} [y/N] ")?;
     err.flush()?;
     let mut answer = String::new();
-    io::stdin().lock().take(ANSWER_MAX).read_line(&mut answer)?;
+    io::stdin().lock().take(MAX_ANSWER).read_line(&mut answer)?;
     let answer = answer.trim();
     Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
 }
@@ -37,7 +37,7 @@ pub(super) fn secret(question: &str) -> Result<String, CommandError> {
         err.flush()?;
         let mut answer = String::new();
         let stdin = io::stdin().lock();
-        stdin.take(PASSPHRASE_MAX + 1).read_line(&mut answer)?;
+        stdin.take(MAX_PASSPHRASE + 1).read_line(&mut answer)?;
         Ok(answer.trim_end_matches(['\r', '\n']).to_owned())
     };
     asked().map_err(|error: io::Error| {
@@ -76,10 +76,10 @@ pub(super) fn read_passphrase(file: &Path) -> Result<String, CommandError> {
     };
     let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
     let mut text = String::new();
-    let read = opened.take(PASSPHRASE_MAX + 1).read_to_string(&mut text);
+    let read = opened.take(MAX_PASSPHRASE + 1).read_to_string(&mut text);
     let read = read.map_err(|error| wrong(&error))?;
-    if read as u64 > PASSPHRASE_MAX {
-        return Err(wrong(&format!("it has more than {PASSPHRASE_MAX} bytes")));
+    if read as u64 > MAX_PASSPHRASE {
+        return Err(wrong(&format!("it has more than {MAX_PASSPHRASE} bytes")));
     }
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())

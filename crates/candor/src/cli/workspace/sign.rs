@@ -7,7 +7,7 @@ use super::ssh_keygen::SshKeygenKey;
 use crate::cli::CommandError;
 use crate::host::print_note;
 use candor_workspace::approval::{
-    ApproverKey, KEY_BYTES_MAX, KeyError, KeyId, Signable, SignedStatement, Signers,
+    ApproverKey, KeyError, KeyId, MAX_KEY_BYTES, Signable, SignedStatement, Signers,
 };
 use clap::Args;
 use std::io::{self, Read};
@@ -74,7 +74,7 @@ impl Approver {
 }
 
 impl SignArgs {
-    /// Returns true if a script runs the command, so that nobody is asked.
+    /// Returns true if a script runs the command, so that no question is asked.
     pub(super) fn is_unattended(&self) -> bool {
         self.yes || self.passphrase_file.is_some()
     }
@@ -233,7 +233,7 @@ pub(super) fn key_text(file: &Path) -> Result<String, CommandError> {
     };
     let mut text = String::new();
     let read = opened
-        .take(KEY_BYTES_MAX as u64 + 1)
+        .take(MAX_KEY_BYTES as u64 + 1)
         .read_to_string(&mut text);
     read.map_err(|error| failed(&error))?;
     Ok(text)

@@ -21,7 +21,7 @@ pub(super) struct SshKeygenKey {
 }
 
 impl SshKeygenKey {
-    /// Returns an error if the key has a passphrase that nobody can be asked for.
+    /// Returns an error if the key has a passphrase and there is no terminal to ask for it.
     pub(super) fn new(
         file: &Path,
         is_encrypted: bool,
@@ -113,7 +113,7 @@ impl SshKeygenKey {
     }
 }
 
-/// The program that prints the passphrase, in a directory of its own that is removed on drop.
+/// The program that prints the passphrase, in a separate directory that is removed on drop.
 struct Askpass(PathBuf);
 
 impl Askpass {

@@ -1,4 +1,4 @@
-//! Which lines are believed, and what is said about the others.
+//! Tests which lines of an approvers file are accepted, and how the others are reported.
 
 use super::*;
 use proptest::prelude::*;
@@ -131,11 +131,11 @@ fn what_is_wrong_is_told_with_its_line() {
     let mixed = key.replace("ssh-ed25519 ", "ssh-rsa ");
     assert_eq!(flaw(&format!("anna {mixed}")), SignersFlaw::Key);
     assert_eq!(
-        flaw(&"x".repeat(SIGNERS_BYTES_MAX + 1)),
+        flaw(&"x".repeat(MAX_SIGNERS_BYTES + 1)),
         SignersFlaw::TooLarge
     );
-    let many = format!("a {key}\n").repeat(SIGNERS_MAX + 1);
-    assert_eq!(Signers::parse(&many).unwrap_err().line, SIGNERS_MAX + 1);
+    let many = format!("a {key}\n").repeat(MAX_SIGNERS + 1);
+    assert_eq!(Signers::parse(&many).unwrap_err().line, MAX_SIGNERS + 1);
     assert!(Signers::parse("\n# nobody\n").unwrap().is_empty());
 }
 

@@ -23,7 +23,7 @@ fn ask_with(
     })
 }
 
-/// The revocations of a state directory in which these were signed by bo.
+/// Returns the revocations of a state directory in which bo signed these.
 fn revoked(subjects: &[(RevocationTarget, i64)]) -> Revocations {
     let state = SimDisk::new(0);
     for (subject, second) in subjects {
@@ -110,7 +110,7 @@ fn one_changed_byte_ends_an_approval() {
     for (place, byte) in file.bytes().enumerate().step_by(4) {
         let mut bytes = file.clone().into_bytes();
         bytes[place] ^= 1;
-        // A blank between members says nothing.
+        // A blank between members has no meaning.
         if !byte.is_ascii_whitespace() {
             assert!(
                 SignedStatement::<Approval>::read(&bytes).is_err(),

@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::LazyLock;
 
-/// A root in which a plan is stored.
+/// Creates a root in which a plan is stored.
 fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
     let dir = tempfile::tempdir().unwrap();
     let disk = RealDisk::at(dir.path()).unwrap();
@@ -48,12 +48,12 @@ fn each_key_has_one_approval_of_a_plan() {
 
     let plans = dir.path().join(PLANS_DIR);
     let name = |text: &str| plans.join(format!("{plan}.{text}.approval.json"));
-    fs::write(name("a"), "x".repeat(STATEMENT_BYTES_MAX + 1)).unwrap();
+    fs::write(name("a"), "x".repeat(MAX_STATEMENT_BYTES + 1)).unwrap();
     fs::write(name("b"), "[]").unwrap();
     fs::write(name("c"), "{}").unwrap();
     fs::create_dir(name("d")).unwrap();
     symlink("nowhere", name("e")).unwrap();
-    fs::write(name("f"), "[".repeat(STATEMENT_BYTES_MAX)).unwrap();
+    fs::write(name("f"), "[".repeat(MAX_STATEMENT_BYTES)).unwrap();
     let bad = find_approvals(&disk, &plan).unwrap().into_iter();
     let bad: Vec<_> = bad.filter_map(|found| found.approval.err()).collect();
     let no_key = SignedError::Members("there is no key_id".to_owned());
@@ -71,7 +71,7 @@ fn each_key_has_one_approval_of_a_plan() {
     for number in 0..100 {
         fs::write(name(&format!("x{number}")), "").unwrap();
     }
-    assert_eq!(find_approvals(&disk, &plan).unwrap().len(), APPROVALS_MAX);
+    assert_eq!(find_approvals(&disk, &plan).unwrap().len(), MAX_APPROVALS);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_does_not_belong_among_revocations_fails_closed() {
 fn there_are_only_so_many_revocations() {
     let state = SimDisk::new(0);
     state.create_dir(REVOCATIONS_DIR, 0o700).unwrap();
-    for number in 0..=REVOCATIONS_MAX {
+    for number in 0..=MAX_REVOCATIONS {
         let name = format!("{REVOCATIONS_DIR}/{number}");
         state.open(name, Open::CreateNew(0o600)).unwrap();
     }
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// One approval: signing takes a while.
+/// Returns one shared approval, because signing takes a while.
 fn signed_once() -> &'static SignedStatement<Approval> {
     static SIGNED: LazyLock<SignedStatement<Approval>> =
         LazyLock::new(|| signed(&plan(), 1, "anna", 2000));

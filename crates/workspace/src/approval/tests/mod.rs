@@ -1,4 +1,4 @@
-//! Approvals and revocations together: what they are worth, how they are stored, and that OpenSSH
+//! Tests approvals and revocations together: their validity, their storage, and that OpenSSH
 //! agrees.
 
 mod check;
@@ -13,7 +13,7 @@ use ssh_key::private::{Ed25519Keypair, PrivateKey};
 
 const ROOT: &str = "/srv/project";
 
-/// The key that a seed gives.
+/// Returns the key that is generated from a seed.
 fn key(seed: u8) -> ApproverKey {
     let key = PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]));
     let text = key.to_openssh(LineEnding::LF).unwrap();
@@ -28,7 +28,7 @@ fn plan() -> PlanHash {
     hash("plan")
 }
 
-/// Approved at 1000, until 2000.
+/// Returns an approval made at 1000 that is valid until 2000.
 fn approval(approver: &str) -> Approval {
     Approval::new(plan(), ROOT, approver, at(1000), at(2000)).unwrap()
 }
@@ -40,7 +40,7 @@ fn found(file: &str, approval: &SignedStatement<Approval>) -> ApprovalFile {
     }
 }
 
-/// anna has key 1, bo has key 2.
+/// Returns approvers of whom anna has key 1 and bo has key 2.
 fn signers() -> Signers {
     let anna = approver_line("anna", key(1).public_key());
     let bo = approver_line("bo", key(2).public_key());

@@ -32,7 +32,7 @@ pub(super) const KEYS: [&str; 11] = [
     "timestamp",
 ];
 
-/// The facts of a session.
+/// Returns the facts of a session.
 pub(super) fn session() -> WorkspaceFacts {
     WorkspaceFacts {
         role: Some(String::from("WINDSURF")),

@@ -114,8 +114,8 @@ fn obligation_6_phase_and_plan_are_preserved() {
 
 #[test]
 fn obligation_7_what_is_serialised_is_plain_json() {
-    // A Rust value cannot hold itself or be undefined; what is left to show is that nothing is lost
-    // and that depth and size are bounded.
+    // A Rust value cannot contain itself or be undefined, so this test only shows that nothing is
+    // lost and that depth and size are bounded.
     let mut deep = json!("core");
     for _ in 0..100 {
         deep = json!({ "in": deep });

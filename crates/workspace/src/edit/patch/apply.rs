@@ -6,7 +6,7 @@ use crate::edit::lines::{LineEnds, around, number, starts};
 use crate::edit::nearest::{NearbyLine, nearest};
 use memchr::memmem::Finder;
 
-/// The new text of a file.
+/// Applies a diff and returns the new text of the file.
 pub(super) fn apply(old: Option<&str>, diff: Diff<'_>) -> Result<String, PatchError> {
     let fresh = |hunk: &Hunk<'_>| hunk.lines.iter().all(|line| line.side == DiffSide::New);
     let reason = match old {
@@ -21,7 +21,7 @@ pub(super) fn apply(old: Option<&str>, diff: Diff<'_>) -> Result<String, PatchEr
     let file = OldText::new(old, &diff);
     let mut changes = Vec::with_capacity(diff.hunks.len());
     for (index, hunk) in diff.hunks.iter().enumerate() {
-        let (reason, nearest) = match file.place(hunk) {
+        let (reason, nearest) = match file.locate(hunk) {
             Ok(line) => {
                 changes.push(HunkChange::of(index, hunk, line));
                 continue;
@@ -42,7 +42,7 @@ fn misfit(hunk: usize, reason: PatchMismatch, nearest: Vec<NearbyLine>) -> Patch
     }
 }
 
-/// The part of a hunk between its first and its last change, at its place in the old text.
+/// The part of a hunk between its first and its last change, with its position in the old text.
 struct HunkChange<'a> {
     hunk: usize,
     /// Old lines from here, the first being 0.
@@ -141,8 +141,8 @@ impl<'a> OldText<'a> {
         }
     }
 
-    /// The line at which the old lines of a hunk begin, the first being 0.
-    fn place(&self, hunk: &Hunk<'_>) -> Result<usize, (PatchMismatch, Vec<NearbyLine>)> {
+    /// Finds the line at which the old lines of a hunk begin, counted from 0.
+    fn locate(&self, hunk: &Hunk<'_>) -> Result<usize, (PatchMismatch, Vec<NearbyLine>)> {
         let mut wanted = String::from("\n");
         let mut ended = true;
         for line in hunk.lines.iter().filter(|line| line.side.is_old()) {
@@ -182,7 +182,7 @@ impl<'a> OldText<'a> {
         }
     }
 
-    /// The place of lines of which the last has no line break: at the end of the file or nowhere.
+    /// Finds lines of which the last has no line break. They can only be at the end of the file.
     fn at_end(&self, wanted: &str) -> Result<usize, (PatchMismatch, Vec<NearbyLine>)> {
         let whole = &self.framed[..self.text.len() + 1];
         match whole.strip_suffix(wanted) {
@@ -196,16 +196,16 @@ impl<'a> OldText<'a> {
         self.starts.partition_point(|&line| line < start)
     }
 
-    /// The bytes of old lines.
+    /// Returns the text of a range of old lines.
     fn lines(&self, from: usize, to: usize) -> &'a str {
-        let place = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
-        &self.text[place(from)..place(to)]
+        let offset = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
+        &self.text[offset(from)..offset(to)]
     }
 
     fn written(&self, changes: &[HunkChange<'_>]) -> Result<String, PatchError> {
         let mut out = String::with_capacity(self.text.len());
         let mut done = 0;
-        // The hunk that said that the file ends here.
+        // The hunk that claims that the file ends here.
         let mut ended_by = None;
         let mut inserted = None;
         for change in changes {

@@ -90,13 +90,13 @@ pub enum InvalidPatch {
 pub enum PatchMismatch {
     /// The old lines of the hunk are not in the file.
     NotFound,
-    /// They are not at the named line, and in more than one other place.
+    /// They are not at the named line, and occur more than once elsewhere.
     NotUnique,
     /// The hunk has no old lines, so its position is unknown.
     NoContext,
     /// It changes lines that another hunk changes too.
     Overlaps,
-    /// It says that its last line ends the file, and it does not.
+    /// Its last line claims to end the file, and does not.
     NotAtEnd,
     /// It makes a new file, and there is one.
     FileExists,

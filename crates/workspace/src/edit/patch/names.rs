@@ -8,7 +8,7 @@ pub(super) const NOTHING: &str = "/dev/null";
 /// The prefixes that git puts before a name; which one depends on its settings.
 const PREFIXES: [&str; 7] = ["a/", "b/", "c/", "i/", "o/", "w/", "./"];
 
-/// The name in what follows `--- ` or `+++ `: without a time, without quotes.
+/// Parses the name after `--- ` or `+++ `: without a time, without quotes.
 pub(super) fn named(rest: &str) -> Cow<'_, str> {
     if let Some(quoted) = rest.strip_prefix('"') {
         return unquoted(quoted);
@@ -27,7 +27,8 @@ pub(super) fn means(name: &str, path: &str) -> bool {
     name == path || bare()
 }
 
-/// A name as git quotes it: letters and octal digits behind backslashes, up to the next quote.
+/// Unquotes a name as git quotes it: letters and octal digits after backslashes, up to the next
+/// quote.
 fn unquoted(quoted: &str) -> Cow<'_, str> {
     let mut name = Vec::new();
     let mut bytes = quoted.bytes();

@@ -73,7 +73,7 @@ impl<'a> PatchLines<'a> {
     }
 }
 
-/// The diff that a text is, of the file at a path.
+/// Parses a diff of the file at a path.
 pub(super) fn parse<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
     let mut lines = inside(patch)?;
     let creates = header(&mut lines, path)?;
@@ -102,7 +102,7 @@ pub(super) fn parse<'a>(patch: &'a str, path: &str) -> Read<Diff<'a>> {
     })
 }
 
-/// The lines of a patch without blank ones around it and without one fence.
+/// Returns the lines of a patch without blank ones around it and without one fence.
 fn inside(patch: &str) -> Read<PatchLines<'_>> {
     let mut all: Vec<&str> = patch.split('\n').collect();
     // An empty rest after the last line break is not a line.
@@ -159,8 +159,8 @@ fn unfit(line: &str, path: &str) -> Option<InvalidPatch> {
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
     if let Some(names) = line.strip_prefix("diff --git ") {
         // Two names with a space between have no grammar; the lines that follow name them again.
-        let told = names.contains('"') || names.ends_with(path);
-        return (!told).then(|| InvalidPatch::OtherFile {
+        let is_named = names.contains('"') || names.ends_with(path);
+        return (!is_named).then(|| InvalidPatch::OtherFile {
             named: String::from(names),
         });
     }
@@ -278,7 +278,7 @@ fn hunk<'a>(lines: &mut PatchLines<'a>) -> Read<Hunk<'a>> {
     Ok(hunk)
 }
 
-/// An empty line of context whose space was lost, ended like the header.
+/// Returns an empty line of context whose space was lost, with the line end of the header.
 fn blank(header: &str) -> DiffLine<'_> {
     let text = match header.ends_with('\r') {
         true => "\r",
@@ -314,8 +314,8 @@ impl LinesLeft {
 fn body<'a>(lines: &PatchLines<'a>, line: &'a str, left: &LinesLeft) -> Read<Option<BodyLine<'a>>> {
     let begins =
         |ahead: usize, with: &str| lines.peek(ahead).is_some_and(|line| line.starts_with(with));
-    // `--- a` and `+++ b` before a hunk are another file, unless the header says that this hunk ends
-    // with just these two lines.
+    // `--- a` and `+++ b` before a hunk are another file, unless this hunk's header counts exactly
+    // these two lines as its last ones.
     let counted = left.old == 1 && left.new == 1;
     if begins(0, "--- ") && begins(1, "+++ ") && begins(2, "@@") && !counted {
         return Ok(None);
@@ -345,7 +345,8 @@ fn unended_inside(lines: &[DiffLine<'_>]) -> bool {
     inside(DiffSide::is_old) || inside(DiffSide::is_new)
 }
 
-/// The old line, the old count and the new count of `@@ -1,2 +3,4 @@`; a count that is left out is 1.
+/// Parses the old line, the old count and the new count of `@@ -1,2 +3,4 @@`. A count that is left
+/// out is 1.
 fn stated(header: &str) -> Option<(usize, usize, usize)> {
     let ranges = header.strip_prefix("@@ -")?;
     let (ranges, _) = ranges.split_once(" @@")?;
@@ -358,7 +359,7 @@ fn stated(header: &str) -> Option<(usize, usize, usize)> {
     Some((start, old, new))
 }
 
-/// A number of digits alone; one too large for any file is as good as the largest.
+/// Parses a number of digits only. One too large for any file becomes the largest.
 fn plain(text: &str) -> Option<usize> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(usize::MAX))

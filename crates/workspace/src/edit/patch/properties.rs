@@ -3,7 +3,8 @@
 use super::{PatchError, PatchMismatch, apply_patch};
 use proptest::prelude::*;
 
-/// Few different lines, so that they repeat; sometimes without a line break at the end.
+/// Generates texts with few different lines, so that they repeat; sometimes without a line break at
+/// the end.
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         "[abc]{0,2}",
@@ -19,14 +20,14 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// The diff as others make it.
+/// Returns the diff that another library makes.
 fn diff(old: &str, new: &str) -> String {
     let made = diffy::create_patch(old, new).to_string();
     made.replacen("--- original", "--- a/f", 1)
         .replacen("+++ modified", "+++ b/f", 1)
 }
 
-/// The same with other counts in every header.
+/// Replaces the counts in every header.
 fn miscounted(patch: &str, old: usize, new: usize) -> String {
     let mut out = String::new();
     for line in patch.split_inclusive('\n') {
@@ -41,7 +42,7 @@ fn miscounted(patch: &str, old: usize, new: usize) -> String {
     out
 }
 
-/// The lines of one hunk: what each side of it says, with line breaks.
+/// The lines of one hunk: the text of each side, with line breaks.
 struct Plain {
     start: usize,
     old: Vec<String>,

@@ -21,7 +21,7 @@ fn said(old: Option<&str>, patch: &str) -> Said {
     }
 }
 
-/// The patch with the two lines that name the file before it.
+/// Puts the two lines that name the file before the hunks.
 fn headed(hunks: &str) -> String {
     format!("--- a/src/f.txt\n+++ b/src/f.txt\n{hunks}")
 }

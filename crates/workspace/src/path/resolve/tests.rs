@@ -1,4 +1,4 @@
-//! Every attempt to get out, and what is found by those who stay in.
+//! Tests every attempt to leave the root, and the paths that resolve within it.
 
 use super::*;
 use crate::as_other_user::{is_other_user, run_as_other_user};
@@ -248,7 +248,7 @@ fn a_deep_path_takes_few_handles() {
     }
     let deep = "d/".repeat(DEPTH) + "f";
     assert_eq!(place.say(&deep), format!("{deep} nothing"));
-    // Taken apart from below: too deep for whoever removes it with a handle a level.
+    // Removed from below: it is too deep for a removal that holds one handle for each level.
     for depth in (1..=DEPTH).rev() {
         let dir = &deep[..depth * 2 - 1];
         rustix::fs::unlinkat(&place.root, dir, rustix::fs::AtFlags::REMOVEDIR).unwrap();
@@ -375,8 +375,8 @@ fn what_the_system_does_not_permit_is_told_apart() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// On any tree of links, what is found is what the kernel finds when it resolves beneath the root;
-    /// except that links with absolute targets in the root, which it refuses, are followed.
+    /// On any tree of links, the result is the one that the kernel has when it resolves beneath the
+    /// root; except that links with absolute targets in the root, which it refuses, are followed.
     #[test]
     fn the_kernel_agrees(
         links in prop::collection::vec(("[abcd](/[abcd])?", "(\\.\\./|\\./|[abcd]/){0,3}[abcd.]{1,2}/?"), 0..6),

@@ -14,7 +14,7 @@ fn protected(path: &[u8]) -> bool {
         || [".git", ".candor", "docs/plans"].into_iter().any(within)
 }
 
-/// The rules and places of what is said about a plan of one phase with these members changed.
+/// Returns the rules and paths of the lints of a plan of one phase with these members changed.
 fn said(change: Value) -> Vec<String> {
     let mut phase = json!({"id": "A", "allow": ["src/**"], "operations": ["create"]});
     for (name, value) in change.as_object().unwrap() {

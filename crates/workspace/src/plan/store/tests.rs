@@ -163,12 +163,15 @@ fn what_cannot_be_enforced_is_named() {
 fn only_so_many_plans_are_read() {
     let disk = SimDisk::new(1);
     save(&disk, &plan("one")).unwrap();
-    for number in 0..LISTED_MAX + 3 {
+    for number in 0..MAX_LISTED_PLANS + 3 {
         let name = format!("{PLANS_DIR}/{number:064x}.toml");
         disk.open(name, Open::CreateNew(0o600)).unwrap();
     }
     let listing = list(&disk, &free).unwrap();
-    assert_eq!(listing.plans.len() + listing.damaged.len(), LISTED_MAX);
+    assert_eq!(
+        listing.plans.len() + listing.damaged.len(),
+        MAX_LISTED_PLANS
+    );
     assert_eq!(listing.omitted, 4);
 }
 

@@ -36,7 +36,7 @@ impl<'a> RustToken<'a> {
         matches!(self.kind, TokenKind::Word | TokenKind::RawWord)
     }
 
-    /// The name, without `r#`: `r#unwrap` is `unwrap`.
+    /// Returns the name without `r#`: `r#unwrap` is `unwrap`.
     pub(super) fn name(&self) -> &'a str {
         match self.kind {
             TokenKind::RawWord => self.text.get(2..).unwrap_or_default(),
@@ -49,7 +49,7 @@ impl<'a> RustToken<'a> {
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    /// The brackets that are open, each as what closes it.
+    /// The closing bracket of each open bracket.
     open: Vec<u8>,
     broken: bool,
 }
@@ -62,13 +62,13 @@ impl<'a> Iterator for Lexer<'a> {
             return None;
         }
         let token = self.skip().and_then(|()| self.token());
-        let place = match token {
+        let offset = match token {
             Some(token) => return Some(Ok(token)),
             None if self.at == self.text.len() && self.open.is_empty() => return None,
             None => self.at,
         };
         self.broken = true;
-        Some(Err(place))
+        Some(Err(offset))
     }
 }
 
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         &self.text.as_bytes()[self.at..]
     }
 
-    /// A name, or a string whose prefix looks like one.
+    /// Reads a name, or a string whose prefix looks like one.
     fn word(&self) -> Option<(TokenKind, usize)> {
         let rest = self.rest();
         let length = word_length(&self.text[self.at..]);
@@ -186,7 +186,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A character or a lifetime.
+    /// Reads a character or a lifetime.
     fn quote(&self) -> Option<(TokenKind, usize)> {
         let rest = &self.text[self.at..];
         let mut chars = rest.chars().skip(1);
@@ -239,7 +239,7 @@ fn raw_end(bytes: &[u8], hashes: usize) -> Option<usize> {
     memmem::find(bytes, &end).map(|at| at + end.len())
 }
 
-/// A number with its suffix; `1.max(2)` and `0..9` end before the dot.
+/// Returns the length of a number with its suffix; `1.max(2)` and `0..9` end before the dot.
 fn number(bytes: &[u8]) -> usize {
     let alike = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let whole = count(bytes, alike);
@@ -253,7 +253,8 @@ fn count(bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|&&byte| of(byte)).count()
 }
 
-/// Which names are valid is the compiler's business: a letter of any script is taken.
+/// Returns true for a byte of a name. A letter of any script is accepted, since the compiler checks
+/// which names are valid.
 fn in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
@@ -266,7 +267,7 @@ fn word_length(text: &str) -> usize {
     text.find(ends).unwrap_or(text.len())
 }
 
-/// Whitespace for Rust, and what looks like it.
+/// Returns true for whitespace of Rust, and for characters that look like it.
 fn is_space(next: char) -> bool {
     next.is_whitespace() || matches!(next, '\u{200e}' | '\u{200f}')
 }

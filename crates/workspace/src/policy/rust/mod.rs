@@ -24,12 +24,12 @@ pub(super) fn is_judged(path: &str) -> bool {
         && !matches!(named, Some("tests" | "benches"))
 }
 
-/// Finds everything that is forbidden in a file. A file whose strings, comments or brackets do not close
-/// is one finding, `not-rust`, and nothing else in it is reported, because where a string begins is
-/// unknown there.
+/// Finds everything that is forbidden in a file. A file whose strings, comments or brackets do not
+/// close is one finding, `not-rust`, and nothing else in it is reported, because the start of a
+/// string is then uncertain.
 pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
-    let broken = |place: usize| {
-        let range = place.min(text.len())..text.len();
+    let broken = |offset: usize| {
+        let range = offset.min(text.len())..text.len();
         vec![RawFinding {
             rule: PolicyRule::NotRust,
             range,
@@ -45,7 +45,7 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
     for token in Lexer::new(text) {
         let token = match token {
             Ok(token) => token,
-            Err(place) => return broken(place),
+            Err(offset) => return broken(offset),
         };
         let before = exempt.now();
         exempt.see(&token);

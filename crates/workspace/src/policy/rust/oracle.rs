@@ -63,7 +63,7 @@ const PIECES: [&str; 56] = [
     "\u{200e}",
 ];
 
-/// The tokens as another lexer sees them: names, brackets and marks; every literal is one word.
+/// Lists the tokens of another lexer: names, brackets and marks; every literal is one word.
 fn theirs(stream: TokenStream, out: &mut Vec<String>) {
     for tree in stream {
         match tree {
@@ -105,9 +105,9 @@ fn ours(text: &str) -> Option<Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Our lexer agrees with the other one on what that accepts. Pieces are separated, because joined
-    /// ones, like
-    /// a suffix of a string, is read by one as one token and by the other as two.
+    /// Our lexer agrees with the other one on every text that the other one accepts. Pieces are
+    /// separated, because one lexer reads joined pieces, such as a string and its suffix, as one
+    /// token and the other as two.
     #[test]
     fn tokens_are_those_of_another_lexer(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..16)) {
         let text = pieces.join(" ");

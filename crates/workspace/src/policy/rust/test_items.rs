@@ -1,5 +1,5 @@
-//! Which tokens belong to tests: items under `#[test]` or `#[cfg(test)]`, and modules that begin with
-//! `#![cfg(test)]`. In doubt an item ends early, and what follows is judged.
+//! Finds the tokens that belong to tests: items under `#[test]` or `#[cfg(test)]`, and modules that
+//! begin with `#![cfg(test)]`. In doubt an item ends early, and the code after it is judged.
 
 use super::lex::{RustToken, TokenKind};
 
@@ -10,7 +10,7 @@ pub(super) struct TestItems {
     fresh: bool,
     /// The depth of an item, and how it ends.
     item: Option<(usize, ItemEnd)>,
-    /// The depth of a module whose inner attribute says that it is for tests.
+    /// The depth of a module whose inner attribute limits it to tests.
     module: Option<usize>,
     attribute: Attribute,
     /// An attribute of a test was read; its item has not begun.
@@ -60,7 +60,7 @@ impl TestItems {
         }
     }
 
-    /// Returns true if what comes next belongs to a test.
+    /// Returns true if the next token belongs to a test.
     pub(super) fn now(&self) -> bool {
         self.item.is_some() || self.module.is_some()
     }
@@ -152,7 +152,7 @@ impl TestItems {
         let Some((depth, ends)) = &mut self.item else {
             return;
         };
-        // `pub(crate)` has brackets of its own.
+        // `pub(crate)` has brackets too.
         let bracket = matches!(token.kind, TokenKind::Open(_) | TokenKind::Close(_));
         if *ends == ItemEnd::Pub && self.depth == *depth && !bracket && token.text != "pub" {
             *ends = ends_of(token.text);
@@ -189,11 +189,13 @@ fn ends_of(word: &str) -> ItemEnd {
     }
 }
 
-/// Reads what is between the brackets of an attribute: whether it is there in tests alone.
+/// Reads the tokens between the brackets of an attribute and finds out whether its item exists in
+/// tests only.
 #[derive(Default)]
 struct AttributeReader {
-    /// The last name of the path that the attribute begins with.
-    path: Option<bool>,
+    /// True if the last segment of the attribute's path is `test` or `bench`; `None` before the first
+    /// segment.
+    is_test_path: Option<bool>,
     is_cfg: bool,
     begun: bool,
     /// Open lists within `cfg(…)`.
@@ -211,7 +213,7 @@ enum CfgWord {
     Test,
 }
 
-/// `all(…)`, `any(…)` or another list, and whether what it has so far needs tests.
+/// `all(…)`, `any(…)` or another list, and whether its items so far need tests.
 struct CfgList {
     word: CfgWord,
     some: bool,
@@ -246,8 +248,8 @@ impl AttributeReader {
         if !self.begun {
             match token.kind {
                 TokenKind::Word | TokenKind::RawWord => {
-                    self.is_cfg = self.path.is_none() && token.text == "cfg";
-                    self.path = Some(matches!(token.text, "test" | "bench"));
+                    self.is_cfg = self.is_test_path.is_none() && token.text == "cfg";
+                    self.is_test_path = Some(matches!(token.text, "test" | "bench"));
                 }
                 TokenKind::Path => {}
                 _ => self.begun = true,
@@ -294,7 +296,7 @@ impl AttributeReader {
         }
     }
 
-    /// Adds what stood alone between commas; a list has been added when it was closed.
+    /// Adds a single word between commas; a list has been added when it was closed.
     fn add(&mut self, word: Option<CfgWord>) {
         if let (Some(word), Some(list)) = (word, self.lists.last_mut()) {
             list.add(word == CfgWord::Test);
@@ -304,7 +306,7 @@ impl AttributeReader {
     fn is_test(&self) -> bool {
         match self.is_cfg {
             true => self.result,
-            false => self.path == Some(true),
+            false => self.is_test_path == Some(true),
         }
     }
 }

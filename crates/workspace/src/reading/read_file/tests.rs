@@ -211,7 +211,7 @@ fn a_race_reads_nothing_outside() {
 }
 
 proptest! {
-    /// Any part of any text is what splitting the text into lines says it is.
+    /// Any part of a text equals the same lines of the split text.
     #[test]
     fn a_part_is_those_lines(text in "([abé]|\n|\r\n){0,30}", offset in 1u64..12, limit in 0u64..12) {
         let fixture = Fixture::new();
