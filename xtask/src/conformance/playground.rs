@@ -138,6 +138,9 @@ mod tests {
     #[test]
     fn silent_server_times_out() {
         let problem = start("exec sleep 600", Duration::from_millis(50)).unwrap_err();
-        assert!(problem.message().contains("did not say"), "{problem}");
+        assert!(
+            problem.message().contains("did not print its address"),
+            "{problem}"
+        );
     }
 }
