@@ -23,7 +23,7 @@ pub(crate) enum Case {
     GetOrder,
     /// An order of two lines, made.
     CreateOrder,
-    /// An order that nothing is in stock for.
+    /// An order of products that are out of stock.
     RefusedOrder,
     /// The first page of all orders.
     PageOfAll,

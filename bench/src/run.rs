@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// How often the program is started.
+/// The number of times that the program is started.
 const STARTS: u32 = 20;
 
 /// Measures and reports. Returns false if bars are enforced and one is missed.

@@ -21,7 +21,7 @@ const FASTER: (&str, f64) = (
 /// The calls in flight in the second pass.
 const PIPELINED: usize = 4;
 
-/// How often the server answers a query that the oracle answers once.
+/// The number of times that the server answers a query that the oracle answers once.
 const REPEATED: usize = 20;
 
 /// Adds the bars without figures.

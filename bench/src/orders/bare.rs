@@ -29,7 +29,7 @@ const CLIENT: &str = "anonymous";
 const CREATE: &str = "create-sales-order";
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// As long as the hash of a call.
+/// A text as long as the hash of a call.
 const FINGERPRINT: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /// A record as long as the one that the order tools store for a call that succeeds.

@@ -11,7 +11,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the log may take to arrive.
+/// The time limit for the log to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The start of a log entry with a statement and its arguments.

@@ -60,7 +60,7 @@ pub struct ErrorPage {
     pub title: &'static str,
     /// The purpose of the dialect.
     pub purpose: &'static str,
-    /// How a failure looks on the wire.
+    /// The form of a failure on the wire.
     pub form: &'static str,
     pub open_answers: OpenAnswers,
 }

@@ -12,7 +12,7 @@ pub(crate) const SHA: &str = "^[a-f0-9]{7,40}$";
 /// The pattern of a branch, as the specification prints it.
 const BRANCH: &str = "^[a-zA-Z0-9._/-]+$";
 
-/// The same with an owner before it.
+/// A branch, with an owner before it if the head is in a fork.
 const HEAD: &str = "^([a-zA-Z0-9._-]+:)?[a-zA-Z0-9._/-]+$";
 
 /// The largest number that every JSON reader keeps exactly.

@@ -4,18 +4,18 @@
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Which subschema.
+/// The index of a subschema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SubschemaId(pub usize);
 
-/// Which part of the schema that is decided alone.
+/// The index of a part of the schema that is decided separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProbeId(pub usize);
 
 /// One subschema.
 #[derive(Debug, Default)]
 pub(crate) struct Subschema {
-    /// Everything it demands, in order.
+    /// Its rules, in order.
     pub rules: Vec<SubschemaRule>,
     /// Its `properties`, in order.
     pub properties: Vec<(String, SubschemaId)>,
@@ -25,7 +25,7 @@ pub(crate) struct Subschema {
     pub integer: bool,
 }
 
-/// One thing that a subschema demands.
+/// One rule of a subschema.
 #[derive(Debug)]
 pub(crate) enum SubschemaRule {
     /// A keyword that is decided alone.
