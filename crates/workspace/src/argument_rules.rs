@@ -1,5 +1,5 @@
-//! The rules about arguments that no schema can state: base64 that does not decode, text that is not a plan,
-//! two ways of saying the new content, or none.
+//! The rules about arguments that no schema can state: base64 that does not decode, text that is
+//! not a plan, the new content given twice, or not at all.
 
 use crate::plan::{Plan, PlanError, parse};
 use base64::Engine as _;

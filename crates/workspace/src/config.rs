@@ -15,10 +15,10 @@ pub const LOCK_AFTER: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// The way to unlock a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnlockPolicy {
-    /// A failure report does.
+    /// A failure report unlocks it.
     #[default]
     Report,
-    /// Only a person does.
+    /// Only a person can unlock it.
     Person,
 }
 

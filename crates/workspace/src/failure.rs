@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     NoSession,
     /// The workspace is locked.
     Locked(Box<Lock>),
-    /// The tool is the other role's.
+    /// The tool belongs to the other role.
     OtherRole { tool: &'static str, role: Role },
     /// The caller claims to have the other role.
     RoleClaim { claimed: String, role: Role },
@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     Start(StartError),
     /// The arguments break a rule that no schema can state.
     Arguments(Violations),
-    /// The path leads nowhere that may be used.
+    /// The path cannot be used.
     Path(PathError),
     /// The real path is not text.
     PathNotText(PathBuf),
@@ -42,15 +42,15 @@ pub(crate) enum Failure {
     Missing(String),
     /// The path is protected.
     Protected(String),
-    /// The server was started to change nothing.
+    /// The server is read-only.
     ReadOnly,
     /// Reading failed.
     Read(ReadError),
     /// The file that lists unreadable files cannot be used, so nothing is read.
     DenyRead(DenyReadError),
-    /// About plans.
+    /// The plan cannot be used.
     Plan(PlanFailure),
-    /// The file is there, and must not be.
+    /// The file exists, and must not.
     Exists(String),
     /// The file is not the one that the caller saw.
     Changed {
@@ -59,7 +59,7 @@ pub(crate) enum Failure {
     },
     /// The edits do not fit.
     Edit(EditError),
-    /// The patch does not fit, or is none.
+    /// The patch does not fit, or is not a patch.
     Patch(PatchError),
     /// The change adds something that the policy forbids.
     Policy(PolicyReport),
@@ -75,12 +75,12 @@ pub(crate) enum Failure {
     Unsettled(AppendError),
     /// Writing failed.
     Write(WriteError),
-    /// Something that must hold does not.
+    /// An invariant does not hold.
     BrokenInvariant(BrokenInvariant),
     /// Any other failure of the operating system.
     Io(io::Error),
     /// A fault that was raised elsewhere.
-    Said(Fault<Workspace>),
+    Raised(Fault<Workspace>),
 }
 
 /// The reason why a session could not be started.
@@ -92,7 +92,7 @@ pub(crate) enum StartError {
     Relative,
     /// The root is not a directory, or cannot be opened.
     Unusable(io::Error),
-    /// The root is none of those that the server was started with.
+    /// The server was not started with this root.
     NotARoot { roots: Vec<PathBuf> },
     /// There is a session with another root.
     Other { root: PathBuf },
@@ -107,18 +107,18 @@ pub(crate) enum StartError {
 /// A failure about the plan of a call.
 #[derive(Debug)]
 pub(crate) enum PlanFailure {
-    /// There is none at all.
+    /// There are no plans.
     None,
-    /// There is not a such plan.
+    /// There is no such plan.
     Missing { asked: String },
-    /// Several plans begin so.
+    /// Several plans begin with this reference.
     Ambiguous { hashes: Vec<String> },
-    /// Several plans or phases are there, and the call names none.
+    /// There are several plans or phases, and the call names none of them.
     Unnamed {
         member: &'static str,
         among: Vec<String>,
     },
-    /// It is not approved, and why; the command is the one that a person has to run.
+    /// It is not approved, with the reason; a person has to run the command.
     NotApproved {
         hash: Option<String>,
         why: String,
@@ -175,7 +175,7 @@ from! {
     WriteError => Write,
     BrokenInvariant => BrokenInvariant,
     io::Error => Io,
-    Fault<Workspace> => Said,
+    Fault<Workspace> => Raised,
 }
 
 impl From<SettleError> for Failure {

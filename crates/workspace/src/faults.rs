@@ -166,7 +166,7 @@ impl Failure {
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
             Failure::Write(WriteError::Stuck(error)) => stuck(error),
             Failure::BrokenInvariant(broken) => invariant(broken),
-            Failure::Said(fault) => fault.clone(),
+            Failure::Raised(fault) => fault.clone(),
         }
     }
 

@@ -72,7 +72,7 @@ pub fn read(state: &impl Disk, role: Role) -> Result<Option<Lock>, LockError> {
         .ok_or(LockError::Damaged)
 }
 
-/// Locks a workspace for a role; durable when this returns. A lock that is there already stays.
+/// Locks a workspace for a role; durable when this returns. An existing lock stays.
 pub fn put(state: &impl Disk, role: Role, lock: &Lock) -> io::Result<()> {
     let bytes = serde_json::to_vec(lock)?;
     match durable::write(state, ".", &file(role), MODE, &bytes, IfExists::Keep) {

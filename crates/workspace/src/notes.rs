@@ -1,4 +1,4 @@
-//! The notes of a call that are kept until it is recorded.
+//! The notes of a call, until it is recorded.
 
 use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
@@ -26,9 +26,9 @@ pub(crate) enum Penalty {
     None,
     /// The last of several locks it.
     Strike,
-    /// It locks it.
+    /// It locks the session.
     Lock,
-    /// It locks it, and only a person can unlock it.
+    /// It locks the session, and only a person can unlock it.
     LockForPerson,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Unrecorded {
     /// It is on record, or recording has not been tried yet.
     #[default]
     No,
-    /// It is certainly not.
+    /// The line is certainly not in the log.
     Certainly,
     /// Another process held the log's lock.
     Busy,

@@ -27,13 +27,13 @@ pub enum OwnerAction<'a> {
         by: &'a str,
         key_id: KeyId,
     },
-    /// The approvals of a plan were taken back.
+    /// The approvals of a plan were revoked.
     RevokedPlan {
         plan: &'a PlanHash,
         by: &'a str,
         key_id: KeyId,
     },
-    /// Everything that a key approved was taken back.
+    /// Everything that a key approved was revoked.
     RevokedKey {
         /// The key that is worth nothing any more.
         revoked: KeyId,

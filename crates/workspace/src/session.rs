@@ -39,7 +39,7 @@ pub(crate) struct Session {
     pub(crate) state: RealDisk,
     pub(crate) log: Log,
     strikes: AtomicU32,
-    /// True if the lock was seen: a person who takes it away takes the strikes away too.
+    /// True if the lock was seen: a person who removes it removes the strikes too.
     was_locked: AtomicBool,
     pub(crate) plan_cache: PlanCache,
     writing: Arc<WriteQueue<RealDisk>>,

@@ -19,7 +19,7 @@ pub fn of_root(state: &Path, root: RootId) -> PathBuf {
     state.join(root.to_string())
 }
 
-/// Opens a directory of ours, and makes it if it is missing; only its owner may look into it.
+/// Opens a state directory, and creates it if it is missing; only its owner may read it.
 pub fn open(path: &Path) -> io::Result<RealDisk> {
     std::fs::DirBuilder::new()
         .recursive(true)

@@ -17,7 +17,6 @@ pub struct ApprovalQuery<'a> {
     /// The canonical absolute path of the workspace.
     pub root: &'a str,
     pub now: Timestamp,
-    /// Whom to believe.
     pub signers: &'a Signers,
     /// The approvals of the plan that were found.
     pub approvals: &'a [ApprovalFile],
@@ -29,7 +28,7 @@ pub struct ApprovalQuery<'a> {
 pub struct ValidApproval {
     pub approver: String,
     pub key_id: KeyId,
-    /// The last instant at which it holds.
+    /// The last instant at which it is valid.
     pub not_after: StatementTime,
 }
 
@@ -53,44 +52,42 @@ pub enum NotApproved {
     BadSignature {
         file: String,
     },
-    /// The key is none of the approvers'.
+    /// The key belongs to none of the approvers.
     Foreign {
         key_id: KeyId,
         approver: String,
     },
-    /// The key is another approver's than the name in the approval.
+    /// The key belongs to another approver than the approval names.
     OtherName {
         key_id: KeyId,
         approver: String,
     },
-    /// The approver's key does not hold now or did not when it signed, or is not for approvals.
+    /// The approver's key is not valid now, was not valid when it signed, or is not for approvals.
     KeyNotValid {
         key_id: KeyId,
         approver: String,
     },
     /// The approval is for another workspace.
     OtherRoot {
-        /// The workspace that it is for.
+        /// The workspace of the approval.
         root: String,
         approver: String,
     },
     /// The approval was signed in the future.
     NotYet {
-        /// When.
         at: StatementTime,
         approver: String,
     },
-    /// The approval does not hold any more.
+    /// The approval has expired.
     Expired {
-        /// The last instant at which it did.
+        /// The last instant at which it was valid.
         at: StatementTime,
         approver: String,
     },
-    /// The approval was taken back.
+    /// The approval was revoked.
     Revoked {
-        /// The name of the person who took it back.
+        /// The name of the person who revoked it.
         by: String,
-        /// When.
         at: StatementTime,
     },
 }

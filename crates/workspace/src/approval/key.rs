@@ -13,7 +13,7 @@ pub const MAX_KEY_BYTES: usize = 64 * 1024;
 /// The maximum number of key derivation rounds that a key file may demand for its passphrase.
 pub const MAX_KEY_ROUNDS: u32 = 1024;
 
-/// Which key it is: `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it.
+/// The id of a key: `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyId([u8; 32]);
@@ -200,7 +200,7 @@ impl ApproverKey {
         KeyId::of(self.0.public_key())
     }
 
-    /// Signs bytes for a namespace. The signature is checked before it is believed.
+    /// Signs bytes for a namespace. The signature is verified before it is returned.
     pub(super) fn sign(&self, namespace: &str, bytes: &[u8]) -> Result<String, KeyError> {
         let signed = self.0.sign(namespace, HashAlg::Sha512, bytes);
         let checked = signed.and_then(|signature| {

@@ -27,13 +27,13 @@ const FILE_MODE: u32 = 0o600;
 /// The reason why the revocations cannot be relied on.
 #[derive(Debug)]
 pub enum RevocationError {
-    /// A file is not a revocation, or its signature does not fit.
+    /// A file is not a revocation, or its signature does not match.
     Unsound { file: String, why: SignedError },
     /// A file has another name than its revocation gives it.
     Misnamed { file: String },
-    /// There are more than anybody signs.
+    /// There are more than [`MAX_REVOCATIONS`].
     TooMany,
-    /// The disk did not answer.
+    /// The disk failed.
     Io(io::Error),
 }
 
@@ -66,7 +66,6 @@ pub struct RevocationInfo {
     pub by: String,
     /// The key that signed the revocation.
     pub key_id: KeyId,
-    /// When.
     pub at: StatementTime,
 }
 
@@ -168,7 +167,7 @@ pub fn revoke(
 pub enum RevokeError {
     /// The key cannot sign.
     Key(KeyError),
-    /// The disk did not take it.
+    /// The disk failed.
     Io(io::Error),
 }
 

@@ -20,7 +20,7 @@ const USER_PRESENT: u8 = 1;
 /// The reason why a file is not a signed statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedError {
-    /// It is larger than any.
+    /// It is larger than [`MAX_STATEMENT_BYTES`].
     TooLarge,
     /// It is not a JSON object, or cannot be read.
     NotJson,
@@ -51,7 +51,7 @@ impl fmt::Display for SignedError {
 
 impl std::error::Error for SignedError {}
 
-/// A statement whose signature is good; whose key it is remains to be asked.
+/// A statement with a valid signature. Whether its key is trusted is not checked here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedStatement<S> {
     statement: S,

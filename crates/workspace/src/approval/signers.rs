@@ -21,7 +21,7 @@ pub const MAX_SIGNERS_BYTES: usize = 256 * 1024;
 /// The maximum number of keys in an approvers file.
 pub const MAX_SIGNERS: usize = 1024;
 
-/// The lengths of an RSA modulus in bytes: shorter is not believed, longer not checked.
+/// The lengths of an RSA modulus in bytes: a shorter one is not trusted, a longer one not checked.
 const RSA_BYTES: RangeInclusive<usize> = 256..=512;
 
 /// A flaw of a line.
@@ -33,11 +33,11 @@ pub enum SignersFlaw {
     TooMany,
     /// The line has no names, or no key after them.
     Incomplete,
-    /// A name is empty, or a pattern that could mean anybody.
+    /// A name is empty, or a pattern that could match any name.
     Name(String),
     /// An option that is unsupported, malformed, or given twice.
     Option(String),
-    /// The option `cert-authority`, which trusts whomever that key certifies.
+    /// The option `cert-authority`, which trusts every key that this key certifies.
     CertAuthority,
     /// A time that is not `YYYYMMDD[HHMM[SS]]Z`.
     Time(String),
@@ -45,11 +45,11 @@ pub enum SignersFlaw {
     Key,
     /// The key is of a type that this program does not check.
     KeyType(String),
-    /// The RSA key is too short to be believed, or too long to be checked.
+    /// The RSA key is too short to be trusted, or too long to be checked.
     RsaSize,
 }
 
-/// A flaw of an approvers file, and where.
+/// A flaw of an approvers file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignersError {
     /// The line, from 1.

@@ -15,7 +15,7 @@ pub const MAX_ROOT_BYTES: usize = 4096;
 /// The version of the statements.
 const VERSION: u32 = 1;
 
-/// Something that a person signs.
+/// A statement that a person signs.
 pub trait Signable: Serialize + DeserializeOwned {
     /// Checks that the members fit together.
     fn validate(&self) -> Result<(), StatementError>;
@@ -52,7 +52,7 @@ impl fmt::Display for StatementError {
 
 impl std::error::Error for StatementError {}
 
-/// An instant as statements have it: UTC, milliseconds, written in one way.
+/// An instant in a statement: UTC, milliseconds, written in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StatementTime(Timestamp);
@@ -104,7 +104,7 @@ enum RevocationKind {
     Revocation,
 }
 
-/// A person allows a plan, in one workspace, for some time.
+/// The permission of a person to execute a plan in one workspace until some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
@@ -115,9 +115,8 @@ pub struct Approval {
     pub root: String,
     /// The name of the person, one of the key's principals.
     pub approver: String,
-    /// When it was signed.
     pub approved_at: StatementTime,
-    /// The last instant at which it holds.
+    /// The last instant at which it is valid.
     pub not_after: StatementTime,
 }
 
@@ -159,11 +158,11 @@ impl Signable for Approval {
 pub enum RevocationTarget {
     /// The approvals of a plan that were made at or before the revocation.
     Plan(PlanHash),
-    /// Everything that a key approved or ever will.
+    /// Everything that a key approved or will approve.
     Key(KeyId),
 }
 
-/// A person takes approvals back.
+/// The revocation of approvals by a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revocation {
@@ -176,7 +175,6 @@ pub struct Revocation {
     /// The canonical absolute path of the workspace.
     pub root: String,
     pub revoker: String,
-    /// When it was signed.
     pub revoked_at: StatementTime,
 }
 

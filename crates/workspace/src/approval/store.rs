@@ -15,7 +15,7 @@ pub const MAX_APPROVALS: usize = 32;
 
 const FILE_MODE: u32 = 0o644;
 
-/// An approval that was found.
+/// A file of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalFile {
     /// The name of its file.

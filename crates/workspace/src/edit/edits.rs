@@ -10,7 +10,7 @@ use std::fmt;
 pub const MAX_EDITS: usize = 200;
 
 /// The maximum number of lines that are named if a text occurs more than once.
-const MAX_PLACES: usize = 3;
+const MAX_NAMED_LINES: usize = 3;
 
 /// A text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -26,11 +26,11 @@ pub struct Edit {
 /// An edit that does not fit; nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditError {
-    /// Which edit, the first being 0.
+    /// The index of the edit, from 0.
     pub index: usize,
     pub problem: EditProblem,
-    /// The lines most like `old`, or where `old` occurs; line numbers count the text as the edits
-    /// before this one left it.
+    /// The lines most similar to `old`, or those in which `old` occurs; line numbers refer to the
+    /// text after the edits before this one.
     pub nearest: Vec<NearbyLine>,
 }
 
@@ -41,7 +41,7 @@ pub enum EditProblem {
     EmptyOld,
     /// `old` is not in the text.
     NotFound {
-        /// The text ends its lines with CRLF and `old` with LF, which alone is a difference.
+        /// True if the only difference is that the text has CRLF and `old` has LF.
         line_ends: bool,
     },
     /// `old` occurs more than once and `all` is not set.
@@ -125,8 +125,10 @@ fn apply(text: &str, edit: &Edit) -> Result<String, (EditProblem, Vec<NearbyLine
         // The next one may overlap the first.
         let next = finder.find(&text.as_bytes()[first + 1..]);
         if let Some(next) = next.map(|offset| offset + first + 1) {
-            let mut offsets: Vec<usize> =
-                finder.find_iter(text.as_bytes()).take(MAX_PLACES).collect();
+            let mut offsets: Vec<usize> = finder
+                .find_iter(text.as_bytes())
+                .take(MAX_NAMED_LINES)
+                .collect();
             if count == 1 {
                 offsets.push(next);
             }

@@ -5,7 +5,7 @@ use memchr::{memchr_iter, memchr2};
 /// The line breaks of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnds {
-    /// There is not a line break.
+    /// There are no line breaks.
     None,
     /// LF alone, everywhere.
     Lf,

@@ -22,7 +22,7 @@ const ALIKE: usize = 350;
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearbyLine {
-    /// Its number, the first being 1.
+    /// Its number, from 1.
     pub line: usize,
     /// Its text without the line break, cut to [`MAX_NEAR_TEXT`] characters.
     pub text: String,
@@ -94,7 +94,7 @@ fn missing_line<'a>(text: &str, wanted: &'a str) -> Option<&'a str> {
         .or_else(|| lines().next())
 }
 
-/// Which pairs of neighbouring bytes a line has.
+/// The pairs of neighbouring bytes of a line.
 struct BytePairs {
     has: Vec<bool>,
     count: usize,
@@ -119,7 +119,7 @@ impl BytePairs {
             .filter(|pair| self.has[pair_index(pair)])
             .count();
         let both = self.count + bytes.len().saturating_sub(1);
-        // A short line with one pair over and over is not more than alike.
+        // A short line that repeats one pair counts as equal at most.
         (2000 * shared.min(self.count))
             .checked_div(both)
             .unwrap_or(0)

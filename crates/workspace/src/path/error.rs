@@ -24,7 +24,7 @@ pub enum PathError {
         /// The first that is missing, from the root.
         parent: PathBuf,
     },
-    /// Something on the way is not a directory.
+    /// A part of the path is not a directory.
     ParentIsFile {
         /// The file in the way, relative to the root.
         parent: PathBuf,
@@ -46,7 +46,7 @@ pub enum InvalidPath {
     Empty,
     /// It contains a NUL.
     Nul,
-    /// The whole is longer than [`MAX_PATH_BYTES`].
+    /// The path is longer than [`MAX_PATH_BYTES`].
     PathTooLong,
     /// One name is longer than [`MAX_NAME_BYTES`], or than the file system permits.
     NameTooLong,

@@ -21,7 +21,7 @@ use std::path::{Component, Path, PathBuf};
 pub const MAX_LINKS: usize = 40;
 
 /// The maximum number of lookups if directories are moved meanwhile.
-const TRIES: usize = 16;
+const MAX_LOOKUPS: usize = 16;
 
 /// A path beneath the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub enum FileKind {
 /// Resolves a path. Links within the root are followed, including a link as the last name; a link
 /// to something that does not exist resolves to that path.
 pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_LOOKUPS {
         match Lookup::new(root, typed).end() {
             Err(LookupError::Disturbed) => {}
             Err(LookupError::Refused(error)) => return Err(error),
@@ -101,7 +101,7 @@ struct Lookup<'r> {
     root: &'r Root,
     /// Real names from the root to `dir`.
     real: PathBuf,
-    /// The directory that the next name is looked up in; none is the root.
+    /// The directory in which the next name is looked up; `None` is the root.
     dir: Option<OwnedFd>,
     /// The remaining steps, the next one last.
     left: Vec<LookupStep>,

@@ -9,7 +9,7 @@ use super::error::{InvalidPath, PathError};
 use super::root::Root;
 use std::path::{Path, PathBuf};
 
-/// The longest path that the system takes: PATH_MAX less its NUL.
+/// The maximum length of a path: the system's PATH_MAX less its NUL.
 pub const MAX_PATH_BYTES: usize = 4095;
 
 /// The longest name that Linux file systems have.

@@ -1,4 +1,4 @@
-//! Writing a small file so that it is there whole or not at all.
+//! Writes a small file completely or not at all.
 
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
@@ -10,7 +10,7 @@ const MAX_TEMPORARY: usize = 64;
 /// The behaviour if the file exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfExists {
-    /// It stays, and writing is EEXIST.
+    /// It stays, and the write fails with EEXIST.
     Keep,
     /// It is replaced in one step.
     Replace,

@@ -17,13 +17,13 @@ pub enum PlanError {
     Shape { message: String },
     /// There are more of something than there may be.
     TooMany {
-        /// Which member, such as `phase[0].allow`.
+        /// The path of the member, such as `phase[0].allow`.
         at: String,
         max: usize,
     },
     /// A text in it is too long.
     TooLong {
-        /// Which member, such as `phase[0].allow[1]`.
+        /// The path of the member, such as `phase[0].allow[1]`.
         at: String,
         /// The maximum size of it, in bytes.
         max: usize,

@@ -21,7 +21,7 @@ pub enum GlobFlaw {
     TooLong,
     /// It begins with `/`, or with `~`.
     Absolute,
-    /// It has a `..`, which no path has that is judged.
+    /// It has a `..`, which no resolved path has.
     Parent,
     /// It has a `.` or an empty name between `/`, or ends in `/`: no path does.
     EmptyName,
@@ -57,7 +57,7 @@ impl fmt::Display for GlobFlaw {
 
 impl std::error::Error for GlobFlaw {}
 
-/// A list of globs, ready to be asked.
+/// A compiled list of globs.
 #[derive(Debug, Clone)]
 pub struct Globs(GlobSet);
 
@@ -154,7 +154,7 @@ mod tests {
         globs.matches(path.as_bytes())
     }
 
-    /// Matches a glob of names, `*`, `?` and whole `**` by trying everything.
+    /// Matches a glob of names, `*`, `?` and whole `**` by backtracking.
     fn oracle(glob: &[&str], path: &[&str]) -> bool {
         match (glob, path) {
             ([], path) => path.is_empty(),

@@ -49,7 +49,7 @@ pub enum LintRule {
     BadCommand,
     /// A directory is absolute, leads out of the root or is not a plain path.
     BadDirectory,
-    /// A directory holds a protected path, or lies in one.
+    /// A directory contains a protected path, or is in one.
     ProtectedDirectory,
     /// A variable is given twice.
     DuplicateEnv,
@@ -89,7 +89,7 @@ impl LintRule {
     }
 }
 
-/// One thing that is wrong or dubious.
+/// One finding about a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lint {
     pub severity: Severity,

@@ -14,7 +14,7 @@ pub struct Plan {
     pub title: String,
     /// The goal and its reason.
     pub objective: String,
-    /// Its parts, each with its own permissions; an order is not enforced.
+    /// Its parts, each with its own permissions; their order is not enforced.
     #[serde(rename = "phase")]
     pub phases: Vec<Phase>,
 }
@@ -36,7 +36,7 @@ impl Plan {
 pub struct Phase {
     /// Its name in calls.
     pub id: PhaseId,
-    /// Which files it allows: globs relative to the root.
+    /// The files that it allows: globs relative to the root.
     pub allow: Vec<String>,
     /// The permitted operations on those files.
     pub operations: BTreeSet<Operation>,
@@ -127,7 +127,7 @@ pub struct PhasePolicy {
     pub exceptions: Vec<PolicyException>,
 }
 
-/// A rule that does not hold for some files.
+/// A rule that does not apply to some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyException {
@@ -198,7 +198,6 @@ pub struct Env {
 }
 
 impl Env {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -94,7 +94,7 @@ pub fn phase<'p>(plan: &'p Plan, id: &str) -> Result<&'p Phase, ScopeError> {
     })
 }
 
-/// A phase, ready to be asked many times.
+/// A phase with its compiled globs.
 #[derive(Debug, Clone)]
 pub struct Scope<'p> {
     phase: &'p Phase,
@@ -117,7 +117,7 @@ impl<'p> Scope<'p> {
         Scope { phase, globs }
     }
 
-    /// Its globs, to be used again.
+    /// Returns the compiled globs, for a cache.
     pub(crate) fn globs(&self) -> Arc<Globs> {
         Arc::clone(&self.globs)
     }

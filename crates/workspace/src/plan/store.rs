@@ -77,7 +77,7 @@ impl fmt::Display for PlanDamage {
 /// The reason why a plan was not loaded.
 #[derive(Debug)]
 pub enum LoadError {
-    /// There is not a such plan.
+    /// There is no such plan.
     Missing,
     /// There is one, and it cannot be enforced.
     Damaged(PlanDamage),
@@ -139,9 +139,9 @@ pub struct PlanList {
 pub enum SaveOutcome {
     /// The plan is new.
     New,
-    /// It was there already.
+    /// It was stored already.
     Already,
-    /// It was there, but damaged, and is whole again.
+    /// It was stored, but damaged, and is repaired.
     Repaired,
 }
 
@@ -265,7 +265,7 @@ fn judge(
     })
 }
 
-/// Stores a plan under the hash of its text: when this succeeds it is on the disk, whole.
+/// Stores a plan under the hash of its text; durable and complete when this succeeds.
 ///
 /// The caller must check for errors first, see [`lint`].
 pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)> {

@@ -13,7 +13,7 @@ pub const MAX_FINDINGS: usize = 20;
 /// The maximum number of characters of a line in a report.
 pub const MAX_FINDING_TEXT: usize = 120;
 
-/// Which set of rules a finding belongs to.
+/// The set of rules that a finding belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
     /// Rules for every file.
@@ -23,7 +23,6 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Secrets => "secrets",
@@ -124,7 +123,7 @@ impl PolicyRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub rule: PolicyRule,
-    /// The line in the new text, the first being 1.
+    /// The line in the new text, from 1.
     pub line: usize,
     /// That line without spaces around it, secrets redacted, cut to [`MAX_FINDING_TEXT`] characters.
     pub text: String,

@@ -32,7 +32,7 @@ struct Look {
 /// The reason why there is not a fingerprint.
 #[derive(Debug)]
 pub enum FingerprintError {
-    /// There are more files, or more bytes in them, than we are willing to look at.
+    /// There are more files, or more bytes in them, than the maximum.
     TooLarge,
     /// A path could not be read.
     Io { path: PathBuf, source: io::Error },

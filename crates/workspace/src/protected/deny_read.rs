@@ -67,7 +67,7 @@ _netrc
 **/.git/modules/**/config
 ";
 
-/// Which files are not to be read.
+/// The files that must not be read.
 #[derive(Debug, Clone)]
 pub struct DenyRead(Option<DenyRules>);
 

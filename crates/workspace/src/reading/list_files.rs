@@ -19,7 +19,7 @@ pub const LIST_DEPTH: usize = 3;
 /// The arguments of `list_files`.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct ListRequest {
-    /// The directory; none is the root.
+    /// The directory; the default is the root.
     #[serde(default)]
     pub path: Option<String>,
     /// The depth; 1 is the directory itself. The default is [`LIST_DEPTH`], or with a glob as deep
@@ -58,13 +58,13 @@ pub struct ListEntry {
     /// Bytes of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// A `.gitignore` names it; a directory is not entered then, unless it is asked for.
+    /// True if a `.gitignore` names it; such a directory is entered only on request.
     #[serde(skip_serializing_if = "is_false")]
     pub ignored: bool,
-    /// It is not to be read.
+    /// True if it must not be read.
     #[serde(skip_serializing_if = "is_false")]
     pub denied: bool,
-    /// Its name is not UTF-8: `path` is only like it.
+    /// True if its name is not UTF-8, so that `path` is only similar to it.
     #[serde(skip_serializing_if = "is_false")]
     pub not_utf8: bool,
 }

@@ -55,17 +55,17 @@ pub enum ReadError {
     },
     /// The file does not exist.
     NotFound { path: PathBuf },
-    /// A directory is there, and a file was asked for.
+    /// The path is a directory, and the request is for a file.
     IsDirectory {
         /// The directory.
         path: PathBuf,
     },
-    /// A file is there, and a directory was asked for.
+    /// The path is a file, and the request is for a directory.
     NotADirectory {
         /// The file.
         path: PathBuf,
     },
-    /// The file is longer than may be read at once, or than may be looked through for a line.
+    /// The file is longer than the maximum for one read, or for the search of a line.
     TooLarge {
         /// Bytes of the file.
         size: u64,

@@ -1,7 +1,7 @@
-//! Reading one file: whole, or some of its lines.
+//! Reads one file: whole, or some of its lines.
 //!
-//! The file is read once from its beginning to its end, in bounded memory: the hash and the number of
-//! lines are always those of the very bytes that the content is from.
+//! The file is read once from its beginning to its end, in bounded memory: the hash and the number
+//! of lines are always those of the bytes that the content comes from.
 
 use super::{ReadError, WorkspaceReader, display_path};
 use crate::hex::hex;
@@ -29,7 +29,7 @@ const CHUNK: usize = 64 * 1024;
 pub struct ReadRequest {
     /// The file.
     pub path: String,
-    /// The first line, counted from one; none is the first.
+    /// The first line, counted from one; the default is one.
     #[serde(default)]
     pub offset: Option<u64>,
     /// The maximum number of lines; all if absent.
@@ -67,9 +67,9 @@ pub struct ReadAnswer {
     pub lines: u64,
     /// True if the file goes on after `content`.
     pub more: bool,
-    /// The line to go on with; none at the end.
+    /// The line to continue with; `None` at the end.
     pub next_offset: Option<u64>,
-    /// True if `content` is shorter than asked, because answers are bounded.
+    /// True if `content` is shorter than requested, because answers are bounded.
     pub truncated: bool,
     /// True if the one line in `content` is longer than an answer, so that its end is left out.
     pub cut_line: bool,
@@ -146,9 +146,9 @@ struct FileScan {
     /// The first line that is not wanted any more.
     end: u64,
     kept: Vec<u8>,
-    /// The offset of the kept bytes in the file.
+    /// The offset of the selected bytes in the file.
     kept_at: u64,
-    /// More was wanted than an answer holds.
+    /// True if the request is for more than the maximum of an answer.
     full: bool,
 }
 

@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
                 self.skipped.binary += 1;
             }
             Err(_) if stopped.get() => self.cut = Some(Truncation::Time),
-            // The searcher's own complaint, the only one that has no number, is about room for a line.
+            // The searcher's own error, the only one without a number, is that a line is too long.
             Err(error) if error.raw_os_error().is_none() => self.skipped.long_line += 1,
             Err(_) => {
                 self.files -= 1;

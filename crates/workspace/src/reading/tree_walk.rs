@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Names that one walk looks at.
+/// The maximum number of names in one walk.
 pub const MAX_WALK_NAMES: usize = 200_000;
 
 /// Directories within directories that a walk goes into.
@@ -26,9 +26,9 @@ pub const MAX_WALK_DEPTH: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {
-    /// There was more than an answer holds.
+    /// There were more entries than the maximum of an answer.
     Answer,
-    /// There were more names, files or bytes than one call looks at, or deeper directories.
+    /// There were more names, files or bytes than the maximum of a call, or deeper directories.
     Work,
     /// The call was stopped.
     Time,
@@ -114,7 +114,7 @@ struct WalkFrame {
     ignores: usize,
 }
 
-/// Something that a walk came by.
+/// An entry of a walk.
 pub(super) struct WalkEntry {
     /// From the root.
     pub(super) path: PathBuf,
@@ -222,7 +222,7 @@ impl TreeWalk<'_> {
         u64::try_from(stat.st_size).ok()
     }
 
-    /// Opens the file that was come by last, if it still is a file; with its size.
+    /// Opens the last file that the walk returned, if it still is a file. Returns its size too.
     pub(super) fn open(&self, item: &WalkEntry) -> Option<(File, u64)> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

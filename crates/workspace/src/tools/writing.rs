@@ -453,7 +453,7 @@ fn new_bytes(
     if let Some(content) = &wanted.content {
         return Ok(match wanted.encoding {
             ContentEncoding::Utf8 => content.as_bytes().to_vec(),
-            // The arguments were looked at before: it decodes.
+            // The argument rules have decoded it before, so this succeeds.
             ContentEncoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
         });
     }

@@ -7,7 +7,7 @@ use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeSet;
 use std::io;
 
-/// The mode of files that are made; the umask takes its part.
+/// The mode of new files, before the umask.
 const NEW_MODE: u32 = 0o644;
 
 /// Returns the directory of a path.

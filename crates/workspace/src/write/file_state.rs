@@ -20,7 +20,7 @@ pub(super) enum FileState {
     Missing,
     /// A file with this hash.
     File(String),
-    /// Something that is not a file, or not to be reached without a link.
+    /// Not a file, or only reachable through a link.
     Other,
 }
 

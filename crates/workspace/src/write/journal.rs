@@ -64,7 +64,7 @@ pub(super) enum EntryState {
     Open,
     /// Its line is in the log.
     Kept,
-    /// Everything was taken back.
+    /// Everything was undone.
     Undone,
 }
 

@@ -42,15 +42,15 @@ impl FileChange {
 /// The kind of a change. Hashes are SHA-256 in hex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// It is made.
+    /// The file is created.
     Create { bytes: Vec<u8> },
-    /// It is replaced; it had this mode, which stays.
+    /// The file is replaced and keeps this mode.
     Modify {
         before: String,
         bytes: Vec<u8>,
         mode: u32,
     },
-    /// It is removed.
+    /// The file is removed.
     Delete { before: String },
 }
 

@@ -10,7 +10,7 @@ use std::io;
 /// The outcome of settling the change of a dead process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settlement {
-    /// Whose change it was.
+    /// The origin of the change.
     pub(crate) about: ChangeOrigin,
     /// The files.
     pub(crate) paths: Vec<String>,
@@ -84,7 +84,7 @@ fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     let mut dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
     for path in &entry.sweep {
         match apply::remove(root, path) {
-            // Its directory is gone, and it with that.
+            // Its directory was removed, and the file with it.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
             removed => removed?,
         }

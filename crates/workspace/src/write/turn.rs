@@ -18,10 +18,10 @@ const LOCK: &str = "write.lock";
 const MODE: u32 = 0o600;
 
 /// The interval between attempts to lock.
-const ASK_AGAIN: Duration = Duration::from_millis(2);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Of how many directories it is remembered that something removed there may come back; the next one
-/// is synced at once.
+/// The maximum number of directories for which it is recorded that removed files may reappear after
+/// a crash; the next directory is synced at once.
 const MAX_SWEPT_DIRS: usize = 64;
 
 /// The writing of one workspace: its files below `root`, the journal below `state`.
@@ -92,7 +92,7 @@ impl<D: Disk> WriteQueue<D> {
             if since.elapsed() >= patience {
                 return Err(TurnError::Busy);
             }
-            std::thread::sleep(ASK_AGAIN);
+            std::thread::sleep(LOCK_RETRY_INTERVAL);
         }
         let mut newest = [0; 8];
         let read = file.read_at(&mut newest, 0).map_err(TurnError::Io)?;

@@ -45,9 +45,9 @@ fn misfit(hunk: usize, reason: PatchMismatch, nearest: Vec<NearbyLine>) -> Patch
 /// The part of a hunk between its first and its last change, with its position in the old text.
 struct HunkChange<'a> {
     hunk: usize,
-    /// Old lines from here, the first being 0.
+    /// The first old line, from 0.
     from: usize,
-    /// Up to here, this one not.
+    /// The old line after the last one.
     to: usize,
     lines: &'a [DiffLine<'a>],
 }
@@ -70,7 +70,7 @@ impl<'a> HunkChange<'a> {
     }
 }
 
-/// The old text, prepared for looking.
+/// The old text, prepared for searches.
 struct OldText<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -234,7 +234,7 @@ impl<'a> OldText<'a> {
         }
     }
 
-    /// Adds lines. A last line of the old text without a line break gets one where more follows.
+    /// Adds lines. A last line of the old text without a line break gets one if more lines follow.
     fn put(&self, out: &mut String, text: &str, ended_by: Option<usize>) -> Result<(), PatchError> {
         if text.is_empty() {
             return Ok(());

@@ -25,28 +25,29 @@ pub const MAX_HUNKS: usize = 1000;
 /// A patch that was refused; nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
-    /// It is not an unified diff of this one file.
+    /// It is not a unified diff of this one file.
     Invalid {
-        /// Which line of the patch, the first being 1.
+        /// The line of the patch, from 1.
         line: usize,
         reason: InvalidPatch,
     },
-    /// It is one, but of another text than the file has.
+    /// It is a unified diff, but of another text than the file has.
     DoesNotApply {
-        /// Which hunk, the first being 0.
+        /// The index of the hunk, from 0.
         hunk: usize,
         reason: PatchMismatch,
-        /// The lines of the file that are most similar to the hunk's, or the lines where the hunk fits.
+        /// The lines of the file that are most similar to the hunk's, or those at which the hunk
+        /// fits.
         nearest: Vec<NearbyLine>,
     },
 }
 
-/// The reason why a text is not an unified diff of one file.
+/// The reason why a text is not a unified diff of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidPatch {
-    /// There is nothing in it.
+    /// It is empty.
     Empty,
-    /// A line before the first hunk that belongs to no diff: prose, or another format.
+    /// A line before the first hunk that is not part of a diff: prose, or another format.
     NotADiff,
     /// A Markdown fence is opened and not closed at the end.
     OpenFence,
@@ -69,7 +70,7 @@ pub enum InvalidPatch {
         /// The name in the patch.
         named: String,
     },
-    /// It deletes the file, which is another tool's work.
+    /// It deletes the file; another tool does that.
     Deletes,
     /// It renames or copies a file.
     Renames,
@@ -79,7 +80,7 @@ pub enum InvalidPatch {
     Binary,
     /// It is a diff of a merge, with more than two sides.
     Combined,
-    /// It adds and takes away nothing.
+    /// It neither adds nor removes anything.
     ChangesNothing,
     /// It has more than [`MAX_HUNKS`] hunks.
     TooManyHunks,
@@ -98,9 +99,9 @@ pub enum PatchMismatch {
     Overlaps,
     /// Its last line claims to end the file, and does not.
     NotAtEnd,
-    /// It makes a new file, and there is one.
+    /// It creates a file that exists already.
     FileExists,
-    /// It changes a file, and there is none.
+    /// It changes a file that does not exist.
     NoFile,
     /// The text would have more than [`MAX_RESULT`] bytes.
     TooLarge,

@@ -16,7 +16,7 @@ pub(super) struct Diff<'a> {
 /// A run of lines of which some change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hunk<'a> {
-    /// The first old line as it is stated, the first line being 1.
+    /// The first old line according to the header, from 1.
     pub(super) start: usize,
     pub(super) lines: Vec<DiffLine<'a>>,
 }

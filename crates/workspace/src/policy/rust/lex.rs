@@ -78,7 +78,7 @@ impl<'a> Lexer<'a> {
         if text.starts_with('\u{feff}') {
             at = '\u{feff}'.len_utf8();
         }
-        // A first line for the shell; `#![` is none, nor is `#!` before a comment and `[`.
+        // A first line for the shell; `#![` is not one, nor is `#!` before a comment and `[`.
         if let Some(line) = text[at..].strip_prefix("#!") {
             let line = line.trim_start_matches(' ');
             let named = line.starts_with('/') && !line.starts_with("//") && !line.starts_with("/*");
