@@ -93,8 +93,8 @@ fn announce(address: &str, bearer: bool) {
   metrics      http://{address}/metrics
 
 On stdio:
-  context      context serve --root DIR   documents within a token budget; `context build` builds caches
-               {{"mcpServers":{{"context":{{"command":"context","args":["serve","--root","DIR"]}}}}}}
+  context      candor context serve       documents within a token budget; build a cache with `candor context build`
+               {{"mcpServers":{{"context":{{"command":"candor","args":["context","serve","--root","DIR"]}}}}}}
   github       candor github serve        the same tools; `--backend github` uses GitHub
                {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
   orders       candor orders serve        the same tools; `--database postgres://…` for several servers

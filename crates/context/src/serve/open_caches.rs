@@ -206,7 +206,7 @@ impl OpenCaches {
         let cache = Arc::new(Cache::open(directory, known, &*self.clock)?);
         if before.is_none() && cache.was_hashed() {
             tracing::warn!(
-                "a cache is not sealed where it is; `context seal` makes it fast to open"
+                "a cache is not sealed where it is; `candor context seal` makes it fast to open"
             );
         }
         *open = Some(OpenCache::new(&cache, watch));

@@ -1,4 +1,4 @@
-//! `context build`, `update`, `status` and `seal`: commands that build and maintain caches.
+//! `candor context build`, `update`, `status` and `seal`: commands that build and maintain caches.
 
 use super::progress::BuildBar;
 use super::{CommonArgs, any_path, now};
@@ -50,7 +50,7 @@ pub(in crate::cli) struct ContextBuildArgs {
     /// Where the cache goes
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `context passages`
+    /// Index passages too, for `candor context passages`
     #[arg(long)]
     passages: bool,
     /// Replace a cache that is there
@@ -71,7 +71,7 @@ pub(in crate::cli) struct ContextUpdateArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `context passages`
+    /// Index passages too, for `candor context passages`
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(in crate::cli) struct ContextSealArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `context passages`
+    /// Index passages too, for `candor context passages`
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
@@ -199,7 +199,7 @@ impl ContextStatusArgs {
         self.common.print_pretty(&status)?;
         if !status.fresh() {
             self.common
-                .note("`context update` brings the cache up to date");
+                .note("`candor context update` brings the cache up to date");
         }
         Ok(())
     }

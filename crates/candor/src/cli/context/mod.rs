@@ -35,9 +35,9 @@ Exit codes: 0 done, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_mi
 stdout stays empty (but for the report of verify).
 
 Try:
-  context build --sources docs --cache cache
-  context resolve --cache cache --query 'how to install' --budget 4000
-  context serve --root .";
+  candor context build --sources docs --cache cache
+  candor context resolve --cache cache --query 'how to install' --budget 4000
+  candor context serve --root .";
 
 /// The flags of every command.
 #[derive(Debug, Args)]
@@ -152,7 +152,7 @@ fn hint(failure: &Failure) -> Option<String> {
             "give a smaller --budget, or a shorter --query"
         }
         Failure::Target(TargetFlaw::Exists(_)) => {
-            "give --force to replace it, or use `context update`"
+            "give --force to replace it, or use `candor context update`"
         }
         Failure::Target(TargetFlaw::Foreign(..)) => "choose another --cache, or remove it yourself",
         Failure::Target(_) => "choose another --cache",

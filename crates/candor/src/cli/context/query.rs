@@ -1,4 +1,4 @@
-//! `context resolve`, `passages`, `inspect` and `verify`: commands that query a cache.
+//! `candor context resolve`, `passages`, `inspect` and `verify`: commands that query a cache.
 
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
@@ -67,7 +67,7 @@ impl QueryArgs {
             let bytes = ask(&mut reader, &query, budget, self.format)?;
             if reader.was_hashed() {
                 self.common.note(&format!(
-                    "the cache is not sealed where it is, so every document was hashed; `context seal --cache {}` makes this fast",
+                    "the cache is not sealed where it is, so every document was hashed; `candor context seal --cache {}` makes this fast",
                     self.cache.display()
                 ));
             }
@@ -81,7 +81,7 @@ impl QueryArgs {
 ///
 /// Prints one JSON object: the documents, each with its score and why, and the selection. The same
 /// cache, query and budget give the same bytes everywhere. Words are compared as they are, in lower
-/// case, and documents are taken whole; `context passages` searches better.
+/// case, and documents are taken whole; `candor context passages` searches better.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextResolveArgs {
     #[command(flatten)]

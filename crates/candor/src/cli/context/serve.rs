@@ -1,4 +1,4 @@
-//! `context serve`: serves the caches below a root to agents.
+//! `candor context serve`: serves the caches below a root to agents.
 
 use super::{CommonArgs, now};
 use crate::cli::CommandError;

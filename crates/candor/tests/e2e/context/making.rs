@@ -47,7 +47,7 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(build("docs", "cache", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
     error: `cache` exists already
-    hint: give --force to replace it, or use `context update`
+    hint: give --force to replace it, or use `candor context update`
     "#);
     assert_snapshot!(build("docs", "docs", &["--force"]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
