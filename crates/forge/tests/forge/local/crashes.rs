@@ -1,9 +1,10 @@
 //! Merges that end in the middle, and what is on the disk by then.
 
-use crate::fixture::local::{LocalFixture, file, hello, identity, reopen, writing_context};
+use crate::fixture::local::{LocalFixture, file, hello, reopen, writing_context};
 use candor_fault::Effect;
 use candor_forge::local::ChangePoint;
-use candor_forge::{Failure, Forge as _, LocalForge, MergeMethod, PullState};
+use candor_forge::{Failure, Forge as _, MergeMethod, PullState};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
@@ -104,52 +105,25 @@ fn execute(dir: &Path, sql: &'static str) {
     std::thread::spawn(run).join().unwrap();
 }
 
-const CHILD: &str = "CANDOR_FORGE_TEST_CHILD";
+/// The program that makes one change.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_forge-test-program");
+
+/// The number of the signal that ends a process which aborts.
+const SIGABRT: i32 = 6;
 
 /// A process that is killed in the middle of a merge, the locks with it.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "this test starts itself again")]
 fn killed_process_leaves_nothing_to_repair() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    if let Some(dir) = std::env::var_os(CHILD) {
-        let forge = runtime.block_on(async {
-            let clock = crate::fixture::local::clock();
-            LocalForge::open(&dir, clock, identity()).await.unwrap()
-        });
-        let forge = forge.with_probe(Arc::new(|moment| match moment {
-            ChangePoint::MergeMoved => std::process::abort(),
-            _ => true,
-        }));
-        let fixture = runtime.block_on(async {
-            let path = std::path::Path::new(&dir);
-            let pull = forge
-                .pull_request(&crate::fixture::local::reading_context(), &hello(), 1)
-                .await
-                .unwrap();
-            (path.to_path_buf(), pull)
-        });
-        let instruction = candor_forge::MergeInstruction {
-            number: 1,
-            method: MergeMethod::Rebase,
-            title: None,
-            message: None,
-            head_sha: fixture.1.head_sha,
-        };
-        let _ = runtime.block_on(forge.merge(&writing_context(), &hello(), &instruction));
-        unreachable!("it was to be killed");
-    }
     let fixture = runtime.block_on(LocalFixture::new());
     let LocalFixture { dir, forge } = fixture;
     drop(forge);
-    let ended = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "local::crashes::killed_process_leaves_nothing_to_repair",
-        ])
-        .env(CHILD, dir.path())
+    let ended = Command::new(PROGRAM)
+        .arg("merge-and-abort")
+        .arg(dir.path())
         .output()
         .unwrap();
-    assert!(!ended.status.success());
+    assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
     runtime.block_on(async {
         let forge = reopen(dir.path()).await;
         let fixture = LocalFixture { dir, forge };
@@ -162,20 +136,8 @@ fn killed_process_leaves_nothing_to_repair() {
 /// Counts what is synced while a commit is made. This proves that git syncs each object and the ref,
 /// and that the directories above them are synced; not that nothing else would have to be.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "this test starts itself again")]
 fn objects_and_refs_are_synced() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    if let Some(dir) = std::env::var_os(CHILD) {
-        runtime.block_on(async {
-            let forge = reopen(std::path::Path::new(&dir)).await;
-            let files = [file("one/two", "x")];
-            forge
-                .commit_files(&writing_context(), &hello(), "main", "m", &files)
-                .await
-                .unwrap();
-        });
-        return;
-    }
     let fixture = runtime.block_on(LocalFixture::new());
     // The repository's own configuration does not matter.
     fixture.git(&["config", "core.fsyncObjectFiles", "false"]);
@@ -183,14 +145,15 @@ fn objects_and_refs_are_synced() {
     let traced = Command::new("strace")
         .args(["-f", "-y", "-e", "trace=fsync,fdatasync,rename", "-o"])
         .arg(&trace)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "local::crashes::objects_and_refs_are_synced"])
-        .env(CHILD, fixture.dir.path())
+        .args([PROGRAM, "commit"])
+        .arg(fixture.dir.path())
         .output();
     let Ok(traced) = traced else {
         return candor_testkit::skip("strace was not found");
     };
     if !traced.status.success() {
+        let said = String::from_utf8_lossy(&traced.stderr);
+        assert!(said.to_lowercase().contains("ptrace"), "{said}");
         return candor_testkit::skip_for_kernel("the kernel does not permit strace here");
     }
     let trace = std::fs::read_to_string(&trace).unwrap();
