@@ -1,12 +1,12 @@
 //! Durable appends by one caller and by many that share a sync, compared with a bare append and
 //! `fdatasync`.
 
-use super::counting_disk::{CountingDisk, DiskCounts};
 use super::growth;
 use crate::arguments::BenchOptions;
 use crate::figures::{SubjectFigures, ratios};
 use crate::report::terminal::ProgressLine;
 use candor_audit::{Log, LogOptions};
+use candor_sim_disk::{CountingDisk, DiskCounts};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,7 +36,8 @@ pub(super) fn members(number: u64) -> Map<String, Value> {
 }
 
 pub(super) fn open(directory: &Path) -> io::Result<(Log, Arc<DiskCounts>)> {
-    let (disk, counts) = CountingDisk::at(directory)?;
+    let disk = CountingDisk::at(directory)?;
+    let counts = Arc::clone(disk.counts());
     let log = Log::open(disk, NAME, LogOptions::default()).map_err(io::Error::other)?;
     Ok((log, counts))
 }

@@ -2,12 +2,12 @@
 //! one.
 
 use super::appends::{NAME, members, open};
-use super::counting_disk::CountingDisk;
 use crate::arguments::BenchOptions;
 use crate::figures::{SubjectFigures, ratios};
 use crate::report::terminal::ProgressLine;
 use crate::statistics::median;
 use candor_audit::Log;
+use candor_sim_disk::CountingDisk;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -35,7 +35,7 @@ pub(super) fn growing(
     let (short_log, short_counts) = open(short.path())?;
     let (long_log, long_counts) = open(long.path())?;
     let (mut short_us, mut long_us) = (Vec::new(), Vec::new());
-    let (read_short, read_long) = (short_counts.read(), long_counts.read());
+    let (read_short, read_long) = (short_counts.bytes_read(), long_counts.bytes_read());
     for number in 1..=options.rounds() {
         progress.say(&format!(
             "log, growth: round {number} of {}",
@@ -50,8 +50,8 @@ pub(super) fn growing(
         long_us.push(median(other));
     }
     let read = [
-        short_counts.read() - read_short,
-        long_counts.read() - read_long,
+        short_counts.bytes_read() - read_short,
+        long_counts.bytes_read() - read_long,
     ];
     let what = format!("append at {lines} lines: times as long as at 1,000");
     findings.at_most(&what, 1.3, "×", Ok(&ratios(&long_us, &short_us)));
@@ -72,7 +72,7 @@ pub(super) fn growing(
             options.rounds()
         ));
         let since = Instant::now();
-        let (disk, _) = CountingDisk::at(long.path())?;
+        let disk = CountingDisk::at(long.path())?;
         let verified = candor_audit::verify(disk, NAME)?;
         if let Some(flaw) = verified.flaw {
             return Err(io::Error::other(format!("the log is broken: {flaw:?}")));

@@ -1,7 +1,6 @@
 //! The log and the edits that it records, compared with the least that the disk could do.
 
 mod appends;
-mod counting_disk;
 mod growth;
 mod writes;
 

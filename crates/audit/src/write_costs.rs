@@ -5,144 +5,14 @@ use crate::hash::Hash;
 use crate::line;
 use crate::log::{Log, LogOptions};
 use crate::log_files::LogFiles;
-use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
+use candor_sim_disk::CountingDisk;
 use serde_json::{Map, Value, json};
-use std::ffi::OsString;
 use std::future::Future;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-#[derive(Default)]
-struct IoCounts {
-    read: AtomicU64,
-    syncs: AtomicU64,
-    /// A sync does not return while this is true.
-    slow: AtomicBool,
-}
-
-/// The real disk, with counters.
-#[derive(Clone)]
-struct CountingDisk {
-    disk: RealDisk,
-    counts: Arc<IoCounts>,
-}
-
-struct CountingFile {
-    file: RealFile,
-    counts: Arc<IoCounts>,
-}
-
-impl CountingDisk {
-    fn at(path: &Path) -> CountingDisk {
-        CountingDisk {
-            disk: RealDisk::at(path).unwrap(),
-            counts: Arc::default(),
-        }
-    }
-}
-
-impl Disk for CountingDisk {
-    type File = CountingFile;
-
-    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<CountingFile> {
-        let counts = self.counts.clone();
-        let file = self.disk.open(path, how)?;
-        Ok(CountingFile { file, counts })
-    }
-
-    fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
-        self.disk.create_dir(path, mode)
-    }
-
-    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        self.disk.rename_new(from, to)
-    }
-
-    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
-        self.disk.exchange(one, other)
-    }
-
-    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.disk.unlink(path)
-    }
-
-    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.disk.sync_dir(path)
-    }
-
-    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
-        self.disk.list(path)
-    }
-}
-
-impl DiskFile for CountingFile {
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let read = self.file.read_at(bytes, offset)?;
-        self.counts.read.fetch_add(read as u64, SeqCst);
-        Ok(read)
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.file.write_at(bytes, offset)
-    }
-
-    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.append(bytes)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn reserve(&self, up_to: u64) -> io::Result<()> {
-        self.file.reserve(up_to)
-    }
-
-    fn mode(&self) -> io::Result<u32> {
-        self.file.mode()
-    }
-
-    fn set_mode(&self, mode: u32) -> io::Result<()> {
-        self.file.set_mode(mode)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.counts.syncs.fetch_add(1, SeqCst);
-        while self.counts.slow.load(SeqCst) {
-            std::thread::yield_now();
-        }
-        self.file.sync_data()
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn is_named(&self) -> io::Result<bool> {
-        self.file.is_named()
-    }
-
-    fn unlock(&self) -> io::Result<()> {
-        self.file.unlock()
-    }
-
-    fn try_lock(&self) -> io::Result<bool> {
-        self.file.try_lock()
-    }
-}
 
 fn members(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -151,26 +21,26 @@ fn members(value: Value) -> Map<String, Value> {
 #[test]
 fn waiting_callers_share_syncs() {
     let dir = tempfile::tempdir().unwrap();
-    let disk = CountingDisk::at(dir.path());
+    let disk = CountingDisk::at(dir.path()).unwrap();
     let log = Log::open(disk.clone(), "log", LogOptions::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let before = disk.counts.syncs.load(SeqCst);
+    let before = disk.counts().syncs();
     for round in 0..20 {
-        disk.counts.slow.store(true, SeqCst);
+        disk.counts().hold_syncs(true);
         let append = |n| Box::pin(log.append(members(json!({ "round": round, "n": n }))));
         let mut callers: Vec<_> = (0..64).map(append).collect();
         let mut context = Context::from_waker(Waker::noop());
         for caller in &mut callers {
             assert!(matches!(Pin::new(caller).poll(&mut context), Poll::Pending));
         }
-        disk.counts.slow.store(false, SeqCst);
+        disk.counts().hold_syncs(false);
         for caller in callers {
             runtime.block_on(caller).unwrap();
         }
     }
-    let syncs = disk.counts.syncs.load(SeqCst) - before;
+    let syncs = disk.counts().syncs() - before;
     assert!(20 * 64 / syncs >= 16, "{syncs} syncs");
 }
 
@@ -201,15 +71,15 @@ fn create_long_log(path: &Path, count: u64) {
 fn bytes_read_for_one_append(count: u64) -> (u64, u64) {
     let dir = tempfile::tempdir().unwrap();
     create_long_log(&dir.path().join("log"), count);
-    let disk = CountingDisk::at(dir.path());
+    let disk = CountingDisk::at(dir.path()).unwrap();
     let torn_entry = |_: TornBytes| Map::new();
     let files = LogFiles::new(disk.clone(), "log");
     let mut writer = LogWriter::new(files, u64::MAX, Duration::ZERO, Box::new(torn_entry));
     let mut one = || {
-        let before = disk.counts.read.load(SeqCst);
+        let before = disk.counts().bytes_read();
         let receipt = writer.append(vec![members(json!({ "n": "0000000" }))]);
         assert!(receipt[0].as_ref().unwrap().seq > count);
-        disk.counts.read.load(SeqCst) - before
+        disk.counts().bytes_read() - before
     };
     let first = one();
     (first, one())

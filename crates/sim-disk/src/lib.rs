@@ -14,6 +14,7 @@
 //!   succeed all the same.
 //! - Synced bytes are never damaged by a later write next to them, and nothing rots.
 
+mod counting_disk;
 mod dir_tree;
 mod disk_fault;
 mod disk_state;
@@ -23,6 +24,7 @@ mod seeded_random;
 mod survival;
 mod trials;
 
+pub use counting_disk::{CountingDisk, CountingFile, DiskCounts};
 pub use disk_fault::DiskFault;
 pub use journal::{DiskEvent, DiskOperation};
 pub use survival::Survival;

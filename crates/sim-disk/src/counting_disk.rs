@@ -1,40 +1,58 @@
-//! The real disk with counters.
+//! The real disk with counters, for tests and measurements of the costs of durable code.
 
 use candor_disk::{Disk, DiskFile, Open, RealDisk, RealFile};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 #[derive(Debug, Default)]
-pub(super) struct DiskCounts {
-    pub(super) syncs: AtomicU64,
-    pub(super) read: AtomicU64,
+pub struct DiskCounts {
+    syncs: AtomicU64,
+    bytes_read: AtomicU64,
+    syncs_held: AtomicBool,
 }
 
 impl DiskCounts {
-    pub(super) fn syncs(&self) -> u64 {
-        self.syncs.load(Ordering::Relaxed)
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(SeqCst)
     }
 
-    pub(super) fn read(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(SeqCst)
+    }
+
+    /// While syncs are held, none of them returns.
+    pub fn hold_syncs(&self, hold: bool) {
+        self.syncs_held.store(hold, SeqCst);
+    }
+
+    fn sync(&self) {
+        self.syncs.fetch_add(1, SeqCst);
+        while self.syncs_held.load(SeqCst) {
+            std::thread::yield_now();
+        }
     }
 }
 
+/// The real disk with counters. Clones share them.
 #[derive(Debug, Clone)]
-pub(super) struct CountingDisk {
+pub struct CountingDisk {
     disk: RealDisk,
     counts: Arc<DiskCounts>,
 }
 
 impl CountingDisk {
-    pub(super) fn at(path: &Path) -> io::Result<(CountingDisk, Arc<DiskCounts>)> {
-        let disk = RealDisk::at(path)?;
-        let counts = Arc::<DiskCounts>::default();
-        let own = Arc::clone(&counts);
-        Ok((CountingDisk { disk, counts: own }, counts))
+    pub fn at(path: impl AsRef<Path>) -> io::Result<CountingDisk> {
+        Ok(CountingDisk {
+            disk: RealDisk::at(path)?,
+            counts: Arc::default(),
+        })
+    }
+
+    pub fn counts(&self) -> &Arc<DiskCounts> {
+        &self.counts
     }
 }
 
@@ -69,7 +87,7 @@ impl Disk for CountingDisk {
     }
 
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.counts.sync();
         self.disk.sync_dir(path)
     }
 
@@ -79,7 +97,7 @@ impl Disk for CountingDisk {
 }
 
 #[derive(Debug)]
-pub(super) struct CountingFile {
+pub struct CountingFile {
     file: RealFile,
     counts: Arc<DiskCounts>,
 }
@@ -91,7 +109,7 @@ impl DiskFile for CountingFile {
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = self.file.read_at(bytes, offset)?;
-        self.counts.read.fetch_add(read as u64, Ordering::Relaxed);
+        self.counts.bytes_read.fetch_add(read as u64, SeqCst);
         Ok(read)
     }
 
@@ -120,12 +138,12 @@ impl DiskFile for CountingFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.counts.sync();
         self.file.sync_data()
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        self.counts.sync();
         self.file.sync_all()
     }
 
