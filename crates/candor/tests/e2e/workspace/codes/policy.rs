@@ -1,6 +1,7 @@
 //! Policy enforcement errors.
 
 use crate::workspace::fixture::WorkspaceFixture;
+use crate::workspace::kernel::lacks_sandbox;
 use serde_json::json;
 
 const CONFLICT: &str = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
@@ -60,6 +61,9 @@ fn rust_policy_violation() {
 
 #[test]
 fn preflight_failed() {
+    if lacks_sandbox() {
+        return;
+    }
     let fixture = WorkspaceFixture::new();
     let plan = fixture.allow_phase(json!({
         "allow": ["src/**"],
