@@ -84,6 +84,3 @@ impl CallNotes {
             .clone()
     }
 }
-
-/// The street's call context with the notes of this server.
-pub(crate) type CallContext = candor_street::CallContext<CallNotes>;

@@ -5,14 +5,14 @@ use crate::config::{Config, UnlockPolicy};
 use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::lock::{self, Lock};
-use crate::notes::{CallContext, CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
+use crate::notes::{CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
 use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
-use candor_street::{Call, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools};
+use candor_street::{Call, CallContext, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools};
 use serde_json::Value;
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -196,14 +196,14 @@ impl Server for WorkspaceServer {
         &self.tools
     }
 
-    fn gate(&self, cx: &CallContext, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
+    fn gate(&self, cx: &CallContext<CallNotes>, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {
         self.admit(tool)
             .map_err(|failure| self.raise(&cx.notes, &failure))
     }
 
     async fn guard(
         &self,
-        cx: &CallContext,
+        cx: &CallContext<CallNotes>,
         _tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Workspace>> {
@@ -214,7 +214,7 @@ impl Server for WorkspaceServer {
         Ok(Permit::default())
     }
 
-    fn complete(&self, fault: Fault<Workspace>, cx: &CallContext) -> Fault<Workspace> {
+    fn complete(&self, fault: Fault<Workspace>, cx: &CallContext<CallNotes>) -> Fault<Workspace> {
         let Notes {
             plan_hash,
             phase_id,

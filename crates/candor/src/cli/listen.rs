@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::host::run;
-use candor_wire::http::{Admission, BearerToken, HttpPaths, serve};
+use candor_wire::http::{Admission, AdmissionToken, HttpPaths, serve};
 use clap::Args;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -78,14 +78,14 @@ impl ListenArgs {
     }
 }
 
-fn secret(path: &Path) -> Result<BearerToken, CommandError> {
+fn secret(path: &Path) -> Result<AdmissionToken, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         CommandError::new(format!(
             "cannot read the token in {}: {error}",
             path.display()
         ))
     })?;
-    BearerToken::new(&text).ok_or_else(|| {
+    AdmissionToken::new(&text).ok_or_else(|| {
         CommandError::new(format!("the token in {} is empty", path.display()))
             .with_hint("write one line into it, for example from `openssl rand -hex 32`")
     })

@@ -11,14 +11,14 @@ use subtle::ConstantTimeEq;
 
 /// A token that is compared in constant time and never printed.
 #[derive(Clone)]
-pub struct BearerToken(Box<[u8]>);
+pub struct AdmissionToken(Box<[u8]>);
 
-impl BearerToken {
+impl AdmissionToken {
     /// A token from the text of a file; white space around it does not belong to it. Nothing for an
     /// empty one.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
-        (!text.is_empty()).then(|| BearerToken(text.as_bytes().into()))
+        (!text.is_empty()).then(|| AdmissionToken(text.as_bytes().into()))
     }
 
     fn is(&self, shown: &[u8]) -> bool {
@@ -26,7 +26,7 @@ impl BearerToken {
     }
 }
 
-impl fmt::Debug for BearerToken {
+impl fmt::Debug for AdmissionToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Secret")
     }
@@ -42,9 +42,9 @@ pub struct Admission {
     /// More origins, as browsers write them.
     pub allowed_origins: Vec<String>,
     /// The token for everything but health.
-    pub bearer: Option<BearerToken>,
+    pub bearer: Option<AdmissionToken>,
     /// The token that writing tools require.
-    pub write_bearer: Option<BearerToken>,
+    pub write_bearer: Option<AdmissionToken>,
 }
 
 impl Admission {
@@ -105,7 +105,7 @@ impl Admission {
         address: IpAddr,
     ) -> Result<Peer, Fault<Wire>> {
         let shown = bearer(headers);
-        let shows = |secret: &Option<BearerToken>| match (secret, shown) {
+        let shows = |secret: &Option<AdmissionToken>| match (secret, shown) {
             (Some(secret), Some(shown)) => secret.is(shown.as_bytes()),
             _ => false,
         };
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn tokens_open_what_they_are_for() {
         let admission = Admission {
-            bearer: BearerToken::new("read\n"),
-            write_bearer: BearerToken::new("write"),
+            bearer: AdmissionToken::new("read\n"),
+            write_bearer: AdmissionToken::new("write"),
             ..Admission::default()
         };
         let peer = |token: &str| {
@@ -244,7 +244,10 @@ mod tests {
 
     #[test]
     fn a_secret_is_never_printed() {
-        assert_eq!(format!("{:?}", BearerToken::new("canary")), "Some(Secret)");
-        assert!(BearerToken::new(" \n").is_none());
+        assert_eq!(
+            format!("{:?}", AdmissionToken::new("canary")),
+            "Some(Secret)"
+        );
+        assert!(AdmissionToken::new(" \n").is_none());
     }
 }

@@ -8,7 +8,7 @@ mod listen;
 mod pace;
 mod respond;
 
-pub use admission::{Admission, BearerToken};
+pub use admission::{Admission, AdmissionToken};
 pub use body::{MAX_BODY, MAX_HELD};
 pub use endpoint::{Endpoint, PROGRESS_QUEUE};
 pub use listen::{

@@ -3,11 +3,11 @@
 use super::ToolContext;
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, number};
-use crate::notes::CallContext;
+use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
 use crate::state::LOG;
 use candor_schema::Int;
-use candor_street::Tool;
+use candor_street::{CallContext, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "limit": number(1, MAX_LINES as i64, "How many; 50 if absent")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ReadAuditLog, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadAuditLog, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
@@ -55,7 +55,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "verify_audit_log",
             "Check every line of the audit log and its checkpoints.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, verify)
             },
         ),

@@ -11,12 +11,12 @@ mod writing;
 
 use crate::dialect::Workspace;
 use crate::failure::Failure;
-use crate::notes::CallContext;
+use crate::notes::CallNotes;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::Fault;
-use candor_street::{CallStopped, Reply, Tool, Tools, reply};
+use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -119,13 +119,13 @@ pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option
 struct ToolContext {
     server: Arc<WorkspaceServer>,
     session: Arc<Session>,
-    cx: CallContext,
+    cx: CallContext<CallNotes>,
 }
 
 /// Runs the work of a tool on a thread that may block, and serializes the result.
 async fn answer<T: Serialize + Send + 'static>(
     server: Arc<WorkspaceServer>,
-    cx: CallContext,
+    cx: CallContext<CallNotes>,
     work: impl FnOnce(&ToolContext) -> Result<T, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     run(server, cx, move |own| Ok(reply(&work(own)?)?)).await
@@ -139,7 +139,7 @@ fn stopped_failure(stopped: CallStopped) -> Failure {
 /// Runs a tool that builds its reply itself.
 async fn run(
     server: Arc<WorkspaceServer>,
-    cx: CallContext,
+    cx: CallContext<CallNotes>,
     work: impl FnOnce(&ToolContext) -> Result<Reply, Failure> + Send + 'static,
 ) -> Result<Reply, Fault<Workspace>> {
     let notes = Arc::clone(&cx.notes);

@@ -5,14 +5,14 @@ use super::{ToolContext, stopped_failure};
 use crate::argument_rules::{no_plan, of_plan};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
-use crate::notes::{CallContext, Subject};
+use crate::notes::{CallNotes, Subject};
 use crate::plan::{self, Plan, PlanError, Severity, durable, store};
 use crate::server::WorkspaceServer;
 use crate::tools::writing::{PendingChanges, apply};
 use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::Violations;
-use candor_street::{Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
@@ -43,7 +43,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "lint_plan",
             "Everything that is wrong or dubious about a plan, and its canonical text. Saves nothing.",
             schema(false),
-            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, move |_| lint(&given))
             },
         )
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "save_plan",
             "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
             schema(true),
-            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| save(work, &given))
             },
         )

@@ -6,7 +6,7 @@ use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
-use crate::notes::{ApprovedBy, CallContext};
+use crate::notes::{ApprovedBy, CallNotes};
 use crate::plan::store::{self, FindError, LoadError, StoredPlan};
 use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
 use crate::policy::PolicyRule;
@@ -14,7 +14,7 @@ use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use candor_fault::Fault;
 use candor_schema::Int;
-use candor_street::{Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "list_plans",
             "The plans of the workspace, and which are approved.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, list)
             },
         ),
@@ -63,7 +63,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                 &["plan_hash"],
                 json!({ "plan_hash": plan_hash("Its hash, or 8 digits or more of it") }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ReadPlan, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadPlan, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, move |work| read(work, &asked))
             },
         ),
@@ -205,7 +205,7 @@ fn read(work: &ToolContext, asked: &ReadPlan) -> Result<Value, Failure> {
 async fn wait(
     server: Arc<WorkspaceServer>,
     asked: WaitForApproval,
-    cx: CallContext,
+    cx: CallContext<CallNotes>,
 ) -> Result<Reply, Fault<Workspace>> {
     let seconds = asked.timeout_s.map_or(WAIT_S, Int::get) as u64;
     let until = Instant::now() + Duration::from_secs(seconds);

@@ -7,7 +7,7 @@ use super::writing::PlanChoice;
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, planned};
 use crate::lock;
-use crate::notes::CallContext;
+use crate::notes::CallNotes;
 use crate::plan::Phase;
 use crate::preflight::{Fence, Fingerprint};
 use crate::protected::is_write_protected;
@@ -16,7 +16,7 @@ use crate::server::WorkspaceServer;
 use crate::state;
 use candor_sandbox::{CommandOutcome, PathRules, Spec, run, stop_channel};
 use candor_secrets::redact;
-use candor_street::Tool;
+use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         "run_preflight",
         "Run the commands of the plan's phase, such as its tests.",
         arguments(&[], planned(json!({}))),
-        |server: Arc<WorkspaceServer>, by: PlanChoice, cx: CallContext| {
+        |server: Arc<WorkspaceServer>, by: PlanChoice, cx: CallContext<CallNotes>| {
             super::answer(server, cx, move |work| {
                 if work.server.config.read_only {
                     return Err(Failure::ReadOnly);

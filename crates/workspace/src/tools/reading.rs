@@ -3,7 +3,7 @@
 use super::ToolContext;
 use crate::failure::Failure;
 use crate::fields::{arguments, encoding, number, path, words};
-use crate::notes::{CallContext, Subject};
+use crate::notes::{CallNotes, Subject};
 use crate::path::PathError;
 use crate::protected::DenyRead;
 use crate::reading::{
@@ -13,7 +13,7 @@ use crate::reading::{
 use crate::server::WorkspaceServer;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_schema::Int;
-use candor_street::Tool;
+use candor_street::{CallContext, Tool};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -56,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "encoding": encoding()
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ReadFile, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ReadFile, cx: CallContext<CallNotes>| {
                 let line = |number: Int<1, MAX_LINE>| number.get() as u64;
                 let request = ReadRequest {
                     path: asked.path,
@@ -78,7 +78,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "glob": words(1000, "Only files whose path matches")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: ListFiles, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ListFiles, cx: CallContext<CallNotes>| {
                 let request = ListRequest {
                     path: asked.path,
                     depth: asked.depth.map(|depth| depth.get() as usize),
@@ -99,7 +99,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "ignore_case": { "type": "boolean" }
                 }),
             ),
-            |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: SearchRequest, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, move |work| search(work, &asked))
             },
         ),

@@ -4,14 +4,14 @@ use super::{ToolContext, stopped_failure};
 use crate::failure::Failure;
 use crate::fields::{arguments, words};
 use crate::lock;
-use crate::notes::{CallContext, Subject};
+use crate::notes::{CallNotes, Subject};
 use crate::plan::durable;
 use crate::server::WorkspaceServer;
 use crate::tools::writing::PendingChanges;
 use crate::write::{ChangeKind, FileChange};
 use candor_disk::{Disk, Open};
 use candor_fault::iso_millis;
-use candor_street::{Reply, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "body": words(MAX_BODY, "What happened, why, and what you suggest; Markdown")
                 }),
             ),
-            |server: Arc<WorkspaceServer>, report: FailureReport, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, report: FailureReport, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| write(work, &report))
             },
         )

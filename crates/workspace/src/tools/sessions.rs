@@ -4,12 +4,12 @@ use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
 use crate::lock::Lock;
-use crate::notes::CallContext;
+use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
 use crate::session::{Session, chosen};
 use candor_fault::Cause;
 use candor_fault::Fault;
-use candor_street::{Pending, Reply, Tool, reply};
+use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "session_status",
             "Session, role, root, and whether it is locked and why.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, |work| status(&work.server, &work.session))
             },
         ),
@@ -99,7 +99,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<SessionStatus, 
 async fn begin(
     server: Arc<WorkspaceServer>,
     begin: BeginSession,
-    cx: CallContext,
+    cx: CallContext<CallNotes>,
 ) -> Result<Reply, Fault<Workspace>> {
     let _one = server.beginning.lock().await;
     let beginning = Arc::clone(&server);

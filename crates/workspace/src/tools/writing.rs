@@ -8,7 +8,7 @@ use crate::audit_line;
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
-use crate::notes::{CallContext, CallNotes, Subject, Unrecorded};
+use crate::notes::{CallNotes, Subject, Unrecorded};
 use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
 use crate::plan::{Operation, Scope};
 use crate::policy;
@@ -22,7 +22,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::{ArgumentPath as At, Cause, PathStep, Violation, excerpt};
-use candor_street::{Pending, Reply, Tool, reply};
+use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "write_file",
             "Create or change one file, by its whole content, by edits or by a patch. For several files at once use apply_changes.",
             one_of(arguments(&["path"], planned(content())), &ways),
-            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
                     let changed = change_files(work, vec![asked.wanted], &asked.by)?;
                     changed.reply(true)
@@ -112,7 +112,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "changes": { "type": "array", "minItems": 1, "maxItems": MAX_CHANGES, "items": change }
                 })),
             ),
-            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
                     let changed = change_files(work, asked.changes, &asked.by)?;
                     changed.reply(false)
@@ -130,7 +130,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "previous_hash": file_hash("Its hash, as read_file says it")
                 })),
             ),
-            |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext| {
+            |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
                     let wanted = RequestedChange {
                         path: asked.path,
