@@ -68,7 +68,7 @@ impl Failure {
     pub(crate) fn code(&self) -> i32 {
         let row = match self {
             Failure::Final(stands, _) => match &**stands {
-                FinalFailure::Violation(wrong) => raise(wrong.rule).row(),
+                FinalFailure::Violation(wrong) => rule_code(wrong.rule).row(),
                 FinalFailure::Refusal(_) => codes::AdapterError.row(),
             },
             Failure::Busy(..) => codes::AdapterError.row(),
@@ -101,7 +101,7 @@ fn with_optional_cause(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault
 }
 
 /// Returns the code of an argument that breaks a rule.
-fn raise(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
+pub(crate) fn rule_code(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
     match rule {
         OrderRule::Amount | OrderRule::Places | OrderRule::Instant | OrderRule::Cursor => {
             codes::InvalidFormat
@@ -185,7 +185,7 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
 
 /// Returns the fault of an argument that breaks a rule.
 fn rule_fault(wrong: RuleViolation) -> Fault<Orders> {
-    let raise = raise(wrong.rule);
+    let raise = rule_code(wrong.rule);
     let (reason, what, remedy) = describe_rule(wrong.rule);
     let describe_reason = ClientText::from(raise.row().message).then(": ");
     let describe_reason = describe_reason.quoting(&wrong.field).then(what);
@@ -236,19 +236,17 @@ pub(crate) fn violation(broken_rule: &RuleViolation) -> Violation {
     }
 }
 
+/// Returns the argument rule that is broken. Returns `None` if the published schema is.
+pub(crate) fn argument_rule(violation: &Violation) -> Option<OrderRule> {
+    let mut rules = ARGUMENT_RULES.into_iter().map(|(rule, _)| rule);
+    rules.find(|rule| describe_rule(*rule).0 == violation.keyword)
+}
+
 /// Gives a refusal of arguments the remedy of the argument rule that is broken first, if the schema
 /// admits everything.
 pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
-    let first = fault
-        .violations()
-        .shown()
-        .first()
-        .map(|first| first.keyword);
-    let mut rules = ARGUMENT_RULES
-        .into_iter()
-        .map(|(rule, _)| describe_rule(rule));
-    match rules.find(|(reason, ..)| Some(*reason) == first) {
-        Some((_, _, remedy)) => fault.with_remedy(remedy),
+    match fault.violations().shown().first().and_then(argument_rule) {
+        Some(rule) => fault.with_remedy(describe_rule(rule).2),
         None => fault,
     }
 }

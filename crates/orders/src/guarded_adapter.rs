@@ -19,7 +19,9 @@ use std::time::Duration;
 /// The configuration of the guard.
 #[derive(Debug, Clone)]
 pub struct GuardConfig {
-    /// The time that a call may take, including all attempts.
+    /// The time that a call may take, including all attempts. `Server::deadline` cannot replace it: that
+    /// one answers `TIMEOUT` for a change that has begun and lets it go on, whereas here a change without
+    /// keys ends as `OUTCOME_UNKNOWN`, its wait is dropped, and the breaker counts the timeout.
     pub deadline: Duration,
     /// The number of consecutive failures that opens the breaker. `None` disables it.
     pub breaker_failures: Option<NonZeroU32>,

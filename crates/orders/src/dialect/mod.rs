@@ -8,6 +8,7 @@ mod tests;
 
 pub use registry::REGISTRY;
 
+use crate::faults::{argument_rule, rule_code};
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
 use candor_fault::{
@@ -124,20 +125,12 @@ struct BugData<'a> {
     fault: FiveAnswers<'a>,
 }
 
-/// The argument rules that the published schema does not state, by the reasons that they give.
-const ARGUMENT_RULES: [&str; 7] = [
-    "places", "digits", "discount", "currency", "country", "range", "cursor",
-];
-
-/// Returns true if the violation is one of an argument rule, not of the schema.
-fn breaks_rule(violation: &Violation) -> bool {
-    ARGUMENT_RULES.contains(&violation.keyword)
-}
-
 /// Returns the code of one violation.
 fn violation_code(violation: &Violation) -> Raise<Orders, Fixed, Fixed> {
+    if let Some(rule) = argument_rule(violation) {
+        return rule_code(rule);
+    }
     match violation.kind() {
-        _ if matches!(violation.keyword, "places" | "cursor") => codes::InvalidFormat,
         ViolationKind::Missing => codes::MissingField,
         ViolationKind::Form => codes::InvalidFormat,
         ViolationKind::NotAnObject
@@ -224,7 +217,7 @@ fn invalid_params(violations: &Violations, first: &Violation) -> Answer {
 /// describes it.
 fn list_violations(violations: &Violations) -> Vec<ViolationDetails<'_>> {
     match violations.shown() {
-        [only] if breaks_rule(only) => Vec::new(),
+        [only] if argument_rule(only).is_some() => Vec::new(),
         shown => shown.iter().map(violation_details).collect(),
     }
 }
@@ -312,9 +305,8 @@ impl Dialect for Orders {
             .shown()
             .first()
             .filter(|_| is_about_arguments(code));
-        if let (Form::Protocol, Some(first)) =
-            (call.form, first.filter(|first| !breaks_rule(first)))
-        {
+        let breaks_schema = |first: &&Violation| argument_rule(first).is_none();
+        if let (Form::Protocol, Some(first)) = (call.form, first.filter(breaks_schema)) {
             return invalid_params(violations, first);
         }
         let summary = fault.message();

@@ -14,6 +14,7 @@ mod order;
 mod query;
 mod seed;
 mod store;
+mod stored_details;
 mod tables;
 
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};

@@ -9,8 +9,8 @@ use crate::sql::connection::{
 };
 use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, lines};
+use crate::sql::stored_details::FulfillmentDetails;
 use candor_fault::to_json;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The stock of a SKU at a location.
@@ -18,15 +18,6 @@ struct StockRow {
     sku: String,
     location: String,
     on_hand: i64,
-}
-
-/// The part of a fulfilment that is stored as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FulfillmentDetails<'a> {
-    line_items: &'a [FulfillmentLine],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    tracking_numbers: &'a [String],
 }
 
 pub(super) async fn fulfill(
@@ -193,8 +184,8 @@ async fn insert(
     fulfillment: &Fulfillment,
 ) -> Result<(), TransactionError> {
     let details = FulfillmentDetails {
-        line_items: &fulfillment.line_items,
-        tracking_numbers: &fulfillment.tracking_numbers,
+        line_items: fulfillment.line_items.as_slice().into(),
+        tracking_numbers: fulfillment.tracking_numbers.as_slice().into(),
     };
     session
         .execute(

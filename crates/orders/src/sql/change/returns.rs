@@ -3,19 +3,12 @@
 use super::lines::{add_units, allocate};
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, RefusalReason};
-use crate::model::{CreateReturn, LineQuantity, Return};
+use crate::model::{CreateReturn, Return};
 use crate::sql::connection::sql;
 use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, lines};
+use crate::sql::stored_details::ReturnDetails;
 use candor_fault::to_json;
-use serde::Serialize;
-
-/// The part of a return that is stored as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReturnDetails<'a> {
-    line_items: &'a [LineQuantity],
-}
 
 fn returnable(line: &LineRow) -> i64 {
     line.fulfilled - line.returned
@@ -48,7 +41,7 @@ pub(super) async fn create_return(
         updated_at: change.at,
     };
     let details = ReturnDetails {
-        line_items: &returned.line_items,
+        line_items: returned.line_items.as_slice().into(),
     };
     change
         .session

@@ -5,10 +5,10 @@ use super::position::{PageRange, write};
 use super::{PagedEntity, each};
 use crate::failure::Failure;
 use crate::model::EntityQuery;
-use crate::model::{Currency, Fulfillment, FulfillmentLine, LineQuantity, Return, ReturnOutcome};
+use crate::model::{Currency, Fulfillment, Return, ReturnOutcome};
 use crate::sql::connection::{get_json, get_text};
 use crate::sql::order::{corrupt_row, get_time};
-use serde::Deserialize;
+use crate::sql::stored_details::{FulfillmentDetails, ReturnDetails};
 use sqlx::any::AnyRow;
 
 const FULFILLMENTS: IndexScan<'_, 1> = IndexScan {
@@ -25,20 +25,6 @@ const RETURNS: IndexScan<'_, 1> = IndexScan {
     from: "returns",
     ..FULFILLMENTS
 };
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FulfillmentDetails {
-    line_items: Vec<FulfillmentLine>,
-    #[serde(default)]
-    tracking_numbers: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReturnDetails {
-    line_items: Vec<LineQuantity>,
-}
 
 fn build_query(
     walk: IndexScan<'_, 1>,
@@ -76,12 +62,12 @@ impl PagedEntity for Fulfillment {
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Fulfillment>, Failure> {
         each(rows, |row| {
-            let details: FulfillmentDetails = get_json(row, 2)?;
+            let details: FulfillmentDetails<'_> = get_json(row, 2)?;
             Ok(Fulfillment {
                 id: get_text(row, 0)?,
                 order_id: get_text(row, 1)?,
-                line_items: details.line_items,
-                tracking_numbers: details.tracking_numbers,
+                line_items: details.line_items.into_owned(),
+                tracking_numbers: details.tracking_numbers.into_owned(),
                 created_at: get_time(row, 3)?,
                 updated_at: get_time(row, 4)?,
             })
@@ -100,12 +86,12 @@ impl PagedEntity for Return {
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Return>, Failure> {
         each(rows, |row| {
-            let details: ReturnDetails = get_json(row, 2)?;
+            let details: ReturnDetails<'_> = get_json(row, 2)?;
             Ok(Return {
                 id: get_text(row, 0)?,
                 order_id: get_text(row, 1)?,
                 outcome: outcome(row, 5)?,
-                line_items: details.line_items,
+                line_items: details.line_items.into_owned(),
                 created_at: get_time(row, 3)?,
                 updated_at: get_time(row, 4)?,
             })
