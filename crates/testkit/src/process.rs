@@ -207,18 +207,9 @@ impl Process {
 
     /// Returns the peak of the process's memory in bytes.
     pub fn peak_memory(&self) -> u64 {
-        self.memory("VmHWM:")
-    }
-
-    /// Returns the process's memory in bytes.
-    pub fn held_memory(&self) -> u64 {
-        self.memory("VmRSS:")
-    }
-
-    fn memory(&self, label: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
             .expect("the process is alive");
-        let line = status.lines().find(|line| line.starts_with(label));
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
         let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
         kib.expect("the kernel says how much memory") * 1024
     }

@@ -1,7 +1,7 @@
 //! After a protected byte changed, the next call fails, in a server that has the cache
 //! open and in a new process, however the change was made.
 
-use crate::context::fixture::{ContextFixture, OtherUser, error_object};
+use crate::context::fixture::{ContextFixture, error_object, unprivileged_context};
 use crate::context::server::ContextServer;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -228,11 +228,11 @@ fn link_instead_of_a_file_is_noticed() {
 
 #[test]
 fn file_that_becomes_unreadable_is_an_io_error() {
-    let somebody = OtherUser::new();
+    let somebody = unprivileged_context();
     let fixture = ContextFixture::with_cache();
     let mut servers = [
-        ContextServer::start(somebody.command_as(&fixture.serve_command(&[]))),
-        ContextServer::start(somebody.command_as(&fixture.serve_command(&["--no-watch"]))),
+        ContextServer::start(somebody.run_instead(&fixture.serve_command(&[]))),
+        ContextServer::start(somebody.run_instead(&fixture.serve_command(&["--no-watch"]))),
     ];
     let whole = fixture.resolve("cache", "fox", BUDGET).stdout;
     for server in &mut servers {

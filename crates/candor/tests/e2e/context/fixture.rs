@@ -1,18 +1,14 @@
 //! A temporary directory with documents and caches, and the program `context` run in it.
 
 use crate::context::server::ContextServer;
-use crate::fixture::{CANDOR, Directory, LIMIT, context};
+use crate::fixture::{Directory, LIMIT, context};
+use candor_testkit::user::{UnprivilegedProgram, with_settings_of};
 use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
-
-/// The user and the group that own no file.
-const NOBODY: u32 = 65_534;
 
 /// A directory with documents and caches; other users can read it.
 pub(crate) struct ContextFixture(Directory);
@@ -252,55 +248,9 @@ pub(crate) fn exit_code_of(code: &str) -> i32 {
     2 + codes.iter().position(|one| *one == code).unwrap() as i32
 }
 
-/// A user whom file permissions restrict: root may read everything.
-pub(crate) struct OtherUser(Option<TempDir>);
-
-impl OtherUser {
-    pub(crate) fn new() -> OtherUser {
-        if !is_root() {
-            return OtherUser(None);
-        }
-        // The program may be in a directory that only root can enter.
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let program = folder.path().join("context");
-        if fs::hard_link(CANDOR, &program).is_err() {
-            // By another process: a file that this one has open for writing cannot be executed.
-            let copied = Command::new("cp").arg(CANDOR).arg(&program).status();
-            assert!(copied.unwrap().success());
-        }
-        OtherUser(Some(folder))
-    }
-
-    /// Returns the same command, run by this user.
-    pub(crate) fn command_as(&self, command: &Command) -> Command {
-        let Some(folder) = &self.0 else {
-            return like(command, Command::new(command.get_program()));
-        };
-        let mut other = like(command, Command::new(folder.path().join("context")));
-        other.uid(NOBODY).gid(NOBODY);
-        other
-    }
-}
-
-/// Copies arguments, variables and directory of a command to another program.
-fn like(command: &Command, mut other: Command) -> Command {
-    other.args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => other.env(name, value),
-            None => other.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        other.current_dir(folder);
-    }
-    other
-}
-
-pub(crate) fn is_root() -> bool {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().metadata().unwrap().uid() == 0
+/// Returns the program `context` as a user whom file permissions restrict: root may read everything.
+pub(crate) fn unprivileged_context() -> UnprivilegedProgram {
+    UnprivilegedProgram::new(context())
 }
 
 /// Returns the same command, started by a shell that sets a limit first.
@@ -308,7 +258,7 @@ pub(crate) fn with_limit(command: &Command, limit: &str) -> Command {
     let mut shell = Command::new("sh");
     let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
     shell.args(["-c", &script]).arg(command.get_program());
-    like(command, shell)
+    with_settings_of(command, shell)
 }
 
 /// Returns the same command with at most this much memory.

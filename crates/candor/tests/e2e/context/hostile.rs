@@ -2,10 +2,10 @@
 //! hang.
 
 use crate::context::fixture::{
-    CommandOutput, ContextFixture, error_object, exit_code_of, is_root, run_command,
-    with_memory_limit,
+    CommandOutput, ContextFixture, error_object, exit_code_of, run_command, with_memory_limit,
 };
 use crate::context::server::ContextServer;
+use candor_testkit::user::is_root;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::symlink;

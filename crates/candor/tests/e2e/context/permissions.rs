@@ -1,24 +1,25 @@
 //! Files that a user without privileges may not search, open or read.
 
 use crate::context::fixture::{
-    CommandOutput, ContextFixture, OtherUser, error_object, exit_code_of, is_root, run_command,
+    CommandOutput, ContextFixture, error_object, exit_code_of, run_command, unprivileged_context,
 };
 use crate::context::server::ContextServer;
+use candor_testkit::user::{UnprivilegedProgram, is_root};
 use insta::assert_snapshot;
 use std::os::unix::fs::PermissionsExt;
 
 type Case = (&'static str, &'static str, fn(&ContextFixture));
 
-fn resolve(somebody: &OtherUser, fixture: &ContextFixture, cache: &str) -> CommandOutput {
-    run_command(somebody.command_as(&fixture.resolve_command(cache, "fox", "1000")))
+fn resolve(somebody: &UnprivilegedProgram, fixture: &ContextFixture, cache: &str) -> CommandOutput {
+    run_command(somebody.run_instead(&fixture.resolve_command(cache, "fox", "1000")))
 }
 
-fn serve(somebody: &OtherUser, fixture: &ContextFixture) -> ContextServer {
-    ContextServer::start(somebody.command_as(&fixture.serve_command(&[])))
+fn serve(somebody: &UnprivilegedProgram, fixture: &ContextFixture) -> ContextServer {
+    ContextServer::start(somebody.run_instead(&fixture.serve_command(&[])))
 }
 
 fn fails(code: &str, cases: &[Case]) {
-    let somebody = OtherUser::new();
+    let somebody = unprivileged_context();
     for (name, cache, forbid) in cases {
         for sealed in [true, false] {
             let fixture = ContextFixture::with_cache();
@@ -128,7 +129,7 @@ fn invalid_cache_wins_over_unreadable_file() {
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
 fn directory_of_a_cache_need_not_be_readable() {
-    let somebody = OtherUser::new();
+    let somebody = unprivileged_context();
     let fixture = ContextFixture::with_cache();
     let whole = resolve(&somebody, &fixture, "cache");
     fixture.set_mode("cache", 0o111);
@@ -144,7 +145,7 @@ fn directory_of_a_cache_need_not_be_readable() {
 
 #[test]
 fn unreadable_accelerator_is_ignored() {
-    let somebody = OtherUser::new();
+    let somebody = unprivileged_context();
     let fixture = ContextFixture::with_cache();
     let whole = resolve(&somebody, &fixture, "cache").stdout;
     for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
@@ -166,10 +167,10 @@ fn unreadable_accelerator_is_ignored() {
 
 #[test]
 fn unreadable_file_is_named_in_the_message() {
-    let somebody = OtherUser::new();
+    let somebody = unprivileged_context();
     let fixture = ContextFixture::with_cache();
     let told = |arguments: &[&str], code: i32| {
-        let said = run_command(somebody.command_as(&fixture.command(arguments)));
+        let said = run_command(somebody.run_instead(&fixture.command(arguments)));
         assert_eq!(said.code, code, "{}", said.stderr);
         said.stdout + &said.stderr
     };

@@ -1,6 +1,7 @@
 //! Machines on which something fails: limits on a running process, and kernels that refuse a call.
 
 use candor_sandbox::{SandboxSupport, probe};
+use candor_testkit::user::with_settings_of;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use std::process::Command;
@@ -31,16 +32,8 @@ pub(crate) fn minding_sizes(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
-        .arg(command.get_program())
-        .args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    shell.current_dir(command.get_current_dir().unwrap());
-    shell
+        .arg(command.get_program());
+    with_settings_of(command, shell)
 }
 
 /// Does something in a thread for which, and for what it starts, these calls fail with an error.
