@@ -1,17 +1,15 @@
 //! The reference in `docs/github.md`: every tool with its schema, answers of the sample repository at
 //! a fixed time, and its failures.
 
+use candor_call_fixtures::{answer, call};
 use candor_fault::{Answer, Timestamp};
 use candor_forge::local::{Identity, LocalForge, init};
 use candor_forge::{Config, Forge, ForgeServer, WriteLog};
-use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Server,
-};
+use candor_street::{Dispatcher, MetricsHub, Server};
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::sync::oneshot;
 
 /// The line above the generated part of the page.
 const MARK: &str = "<!-- From here on made by `cargo xtask codegen`. -->\n";
@@ -212,32 +210,7 @@ async fn call_tool(
     tool: &str,
     arguments: &Value,
 ) -> String {
-    let call = Call {
-        name: tool.to_owned(),
-        arguments: Some(arguments.to_string()),
-        era: Era::Handshake,
-        id: String::from("1"),
-        peer: Peer {
-            may_write: true,
-            ..Peer::default()
-        },
-        client: ClientInfo::default(),
-        progress: Progress::default(),
-    };
-    let answer = match dispatcher.begin(call, CancellationToken::new()) {
-        Ok(answer) => answer,
-        Err(waiting) => {
-            let (send, receive) = oneshot::channel();
-            waiting.deliver(|answer| async {
-                let _ = send.send(answer);
-            });
-            match receive.await {
-                Ok(answer) => answer,
-                Err(_) => return String::from("no answer"),
-            }
-        }
-    };
-    match answer {
+    match answer(dispatcher, call(tool, arguments)).await {
         Answer::Error(body) => body.json(),
         Answer::Result(text) => structured_content(&text),
     }

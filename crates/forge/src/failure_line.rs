@@ -126,19 +126,10 @@ mod tests {
     use crate::{Failure, MissingItem, UnmergeablePull, UnmergeableReason};
     use candor_fault::dialects::Wire;
     use candor_fault::{Effect, Fault, Timestamp, ToolOutput};
-    use candor_street::{Call, ClientInfo, Era, Peer, Progress};
     use std::time::Duration;
 
     fn of(outcome: CallOutcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
-        let call = Call {
-            name: String::from("any"),
-            arguments: Some(arguments.to_owned()),
-            era: Era::Handshake,
-            id: String::from("1"),
-            peer: Peer::default(),
-            client: ClientInfo::default(),
-            progress: Progress::default(),
-        };
+        let call = candor_call_fixtures::call("any", arguments);
         line(&CallRecord {
             call: Some(&call),
             number: Some(1),

@@ -27,7 +27,8 @@ fn main() {
         }
         ["commit", dir] => {
             let files = [json!({ "path": "one/two", "content": "x" })];
-            let arguments = json!({ "repo": "sample/hello", "branch": "main", "message": "m", "files": files });
+            let arguments =
+                json!({ "repo": "sample/hello", "branch": "main", "message": "m", "files": files });
             runtime.block_on(change(dir, None, "commit_files", &arguments));
         }
         _ => panic!("unknown arguments: {arguments:?}"),

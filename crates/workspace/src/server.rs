@@ -12,7 +12,9 @@ use crate::state::{self, REFUSALS};
 use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
-use candor_street::{Call, CallContext, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools};
+use candor_street::{
+    Call, CallContext, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools,
+};
 use serde_json::Value;
 use std::backtrace::Backtrace;
 use std::fmt;

@@ -1,11 +1,10 @@
 //! Sends calls to a server in this process, as a transport does.
 
 use crate::fixture::{CacheFixture, real};
+use candor_call_fixtures::{answer, call};
 use candor_context::{ChangeDetection, ContextServer, Location};
 use candor_fault::Answer;
-use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress,
-};
+use candor_street::{Dispatcher, MetricsHub};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -29,25 +28,8 @@ impl TestServer {
 
     /// Calls a tool and returns the text of its answer.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> String {
-        let call = Call {
-            name: tool.to_owned(),
-            arguments: Some(arguments.to_string()),
-            era: Era::Handshake,
-            id: String::from("1"),
-            peer: Peer::default(),
-            client: ClientInfo::default(),
-            progress: Progress::default(),
-        };
-        let answer = self.runtime.block_on(async {
-            match self.dispatcher.begin(call, CancellationToken::new()) {
-                Ok(answer) => answer,
-                Err(waiting) => {
-                    let (send, receive) = tokio::sync::oneshot::channel();
-                    waiting.deliver(|answer| async move { drop(send.send(answer)) });
-                    receive.await.unwrap()
-                }
-            }
-        });
+        let answer = answer(&self.dispatcher, call(tool, arguments));
+        let answer = self.runtime.block_on(answer);
         let Answer::Result(answer) = answer else {
             panic!("{answer:?}");
         };

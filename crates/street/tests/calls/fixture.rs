@@ -1,11 +1,13 @@
 //! A server whose every station notes the calls that pass it.
 
+use candor_call_fixtures::answer;
+pub(crate) use candor_call_fixtures::answer_until;
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Cause, Dialect, Fault, Receipt, Timestamp, ToolOutput};
 use candor_street::{
-    Call, CallContext, CallOutcome, CallRecord, CancellationToken, ClientInfo, Dispatcher, Era,
-    MetricsHub, Peer, Pending, Permit, Progress, Reply, Server, Tool, Tools, reply,
+    Call, CallContext, CallOutcome, CallRecord, Dispatcher, MetricsHub, Pending, Permit, Reply,
+    Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -242,29 +244,8 @@ pub(crate) fn call(name: &str, steps: &[&str]) -> Call {
 
 pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
     Call {
-        name: name.into(),
         arguments,
-        era: Era::Handshake,
-        id: "1".into(),
-        peer: Peer::default(),
-        client: ClientInfo::default(),
-        progress: Progress::default(),
-    }
-}
-
-/// Runs one call to its answer.
-pub(crate) async fn answered(
-    dispatcher: &Arc<Dispatcher<Station>>,
-    call: Call,
-    cancel: CancellationToken,
-) -> Answer {
-    match dispatcher.begin(call, cancel) {
-        Ok(answer) => answer,
-        Err(waiting) => {
-            let (sender, receiver) = tokio::sync::oneshot::channel();
-            waiting.deliver(|answer| async move { drop(sender.send(answer)) });
-            receiver.await.unwrap()
-        }
+        ..candor_call_fixtures::call(name, "")
     }
 }
 
@@ -286,6 +267,6 @@ pub(crate) fn told(answer: &Answer) -> String {
 
 pub(crate) async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
     let (dispatcher, seen, _, _) = station.dispatcher();
-    let answer = answered(&dispatcher, call(name, steps), CancellationToken::new()).await;
+    let answer = answer(&dispatcher, call(name, steps)).await;
     (told(&answer), seen.all())
 }

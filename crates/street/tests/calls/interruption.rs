@@ -1,6 +1,6 @@
 //! Calls that are cut: by their deadline, by their caller, by the end of the process.
 
-use crate::fixture::{Station, answered, call, told};
+use crate::fixture::{Station, answer_until, call, told};
 use candor_street::CancellationToken;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn limited() -> Station {
 async fn past_its_deadline_a_call_without_effect_is_dropped() {
     for name in ["read", "write"] {
         let (dispatcher, seen, go_on, _) = limited().dispatcher();
-        let answer = answered(
+        let answer = answer_until(
             &dispatcher,
             call(name, &["wait", "begin"]),
             CancellationToken::new(),
@@ -44,7 +44,7 @@ async fn past_its_deadline_a_call_without_effect_is_dropped() {
 #[tokio::test(start_paused = true)]
 async fn past_its_deadline_a_begun_change_goes_on_and_is_recorded_again() {
     let (dispatcher, seen, go_on, _) = limited().dispatcher();
-    let answer = answered(
+    let answer = answer_until(
         &dispatcher,
         call("write", &["begin", "wait", "done"]),
         CancellationToken::new(),
@@ -70,7 +70,7 @@ async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
     let cancel = CancellationToken::new();
     let running = tokio::spawn({
         let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
-        async move { told(&answered(&dispatcher, call("write", &["wait", "begin"]), cancel).await) }
+        async move { told(&answer_until(&dispatcher, call("write", &["wait", "begin"]), cancel).await) }
     });
     tokio::task::yield_now().await;
     cancel.cancel();
@@ -86,7 +86,7 @@ async fn a_cancelled_change_is_carried_to_its_end() {
         let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
         async move {
             told(
-                &answered(
+                &answer_until(
                     &dispatcher,
                     call("write", &["begin", "wait", "done"]),
                     cancel,
@@ -110,7 +110,7 @@ async fn at_the_end_of_the_process_running_calls_are_cut_and_recorded() {
         let dispatcher = Arc::clone(&dispatcher);
         async move {
             told(
-                &answered(
+                &answer_until(
                     &dispatcher,
                     call("read", &["wait"]),
                     CancellationToken::new(),
@@ -129,7 +129,7 @@ async fn at_the_end_of_the_process_running_calls_are_cut_and_recorded() {
 async fn a_caller_that_goes_away_does_not_tear_a_change() {
     let (dispatcher, seen, go_on, _) = Station::new().dispatcher();
     // The transport's own future is dropped; the call runs on.
-    let transport = answered(
+    let transport = answer_until(
         &dispatcher,
         call("write", &["begin", "wait", "done"]),
         CancellationToken::new(),

@@ -1,6 +1,6 @@
 //! The list and the lookup of tools.
 
-use crate::fixture::{Station, answered, raw_call, told};
+use crate::fixture::{Station, answer_until, raw_call, told};
 use candor_street::{CancellationToken, Server, Tool, ToolError, ToolNames, Tools, reply};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ async fn a_dotted_name_is_also_found_with_an_underscore() {
         let (dispatcher, _, _, _) = Station::new().dispatcher();
         let call = raw_call(name, Some("{\"steps\":[]}".into()));
         assert_eq!(
-            told(&answered(&dispatcher, call, CancellationToken::new()).await),
+            told(&answer_until(&dispatcher, call, CancellationToken::new()).await),
             "ok"
         );
     }

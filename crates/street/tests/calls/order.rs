@@ -1,6 +1,6 @@
 //! The stations of a call, in order, and where each refusal ends it.
 
-use crate::fixture::{Station, answered, one, raw_call, told};
+use crate::fixture::{Station, answer_until, one, raw_call, told};
 use candor_fault::Answer;
 use candor_street::{CancellationToken, MetricsHub};
 
@@ -49,7 +49,7 @@ async fn wrong_arguments_stop_before_the_guard() {
     for arguments in [None, Some("[1]"), Some("null"), Some("{\"steps\":1}")] {
         let (dispatcher, seen, _, _) = Station::new().dispatcher();
         let call = raw_call("read", arguments.map(String::from));
-        let answer = answered(&dispatcher, call, CancellationToken::new()).await;
+        let answer = answer_until(&dispatcher, call, CancellationToken::new()).await;
         assert_eq!(told(&answer), "invalid_arguments none", "{arguments:?}");
         let wanted = [
             "gate",
@@ -63,7 +63,7 @@ async fn wrong_arguments_stop_before_the_guard() {
 #[tokio::test]
 async fn a_tool_that_disagrees_with_its_schema_is_a_bug_of_the_server() {
     let (dispatcher, _, _, _) = Station::new().dispatcher();
-    let answer = answered(&dispatcher, raw_call("sly", None), CancellationToken::new()).await;
+    let answer = answer_until(&dispatcher, raw_call("sly", None), CancellationToken::new()).await;
     assert_eq!(told(&answer), "internal none");
 }
 
@@ -90,7 +90,7 @@ async fn a_read_only_tool_cannot_begin() {
 #[tokio::test]
 async fn an_unknown_tool_is_refused_recorded_and_noted() {
     let (dispatcher, seen, _, _) = Station::new().dispatcher();
-    let answer = answered(
+    let answer = answer_until(
         &dispatcher,
         raw_call("raed", None),
         CancellationToken::new(),
@@ -114,7 +114,7 @@ async fn calls_are_counted_by_tool_and_code() {
         ("read", Some("{\"steps\":[]}")),
         ("nothing", None),
     ] {
-        answered(
+        answer_until(
             &dispatcher,
             raw_call(name, arguments.map(String::from)),
             CancellationToken::new(),
@@ -162,7 +162,7 @@ fn what_a_guard_did_is_counted_with_its_first_event() {
 #[tokio::test]
 async fn every_metric_has_the_name_and_the_labels_that_are_promised() {
     let (dispatcher, _, _, hub) = Station::new().dispatcher();
-    answered(
+    answer_until(
         &dispatcher,
         raw_call("read", None),
         CancellationToken::new(),

@@ -1,6 +1,6 @@
 //! The way back cannot fail: whatever a server's own stations do, there is an answer.
 
-use crate::fixture::{Station, answered, call, one, told};
+use crate::fixture::{Station, answer_until, call, one, told};
 use candor_fault::Answer;
 use candor_fault::codes::wire;
 use candor_street::CancellationToken;
@@ -46,6 +46,6 @@ async fn a_refusal_that_cannot_be_recorded_is_said() {
         panic!("no answer");
     };
     assert_eq!(error.code, wire::InternalError.row().code.number());
-    let unknown = answered(&dispatcher, call("nope", &[]), CancellationToken::new()).await;
+    let unknown = answer_until(&dispatcher, call("nope", &[]), CancellationToken::new()).await;
     assert!(told(&unknown).contains("-32603"), "{unknown:?}");
 }

@@ -8,7 +8,7 @@ use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Timestamp, ToolOutput};
-use candor_street::{Call, CallOutcome, CallRecord, ClientInfo, Era, Peer, Progress};
+use candor_street::{Call, CallOutcome, CallRecord};
 use std::time::Duration;
 
 fn actor() -> Actor {
@@ -21,13 +21,8 @@ fn actor() -> Actor {
 
 fn call() -> Call {
     Call {
-        name: String::from("write_file"),
-        arguments: Some(String::from(r#"{"path":"a"}"#)),
-        era: Era::Handshake,
         id: String::from("7"),
-        peer: Peer::default(),
-        client: ClientInfo::default(),
-        progress: Progress::default(),
+        ..candor_call_fixtures::call("write_file", r#"{"path":"a"}"#)
     }
 }
 
