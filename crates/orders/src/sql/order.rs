@@ -6,8 +6,8 @@ use super::connection::{
 use super::errors::TransactionError;
 use crate::failure::Failure;
 use crate::model::{
-    Currency, CustomField, LineItem, Money, Order, OrderCustomer, OrderStatus, PostalAddress,
-    UtcTime,
+    Currency, CustomField, LineAmounts, LineItem, Money, Order, OrderCustomer, OrderStatus,
+    PostalAddress, UtcTime,
 };
 use candor_fault::Cause;
 use serde::{Deserialize, Serialize};
@@ -139,6 +139,14 @@ impl LineRow {
     /// Returns the units that are neither shipped nor cancelled.
     pub(super) fn open(&self) -> i64 {
         self.quantity - self.fulfilled - self.cancelled
+    }
+
+    pub(super) fn amounts(&self) -> LineAmounts {
+        LineAmounts {
+            quantity: self.quantity,
+            unit_price: self.unit_price,
+            unit_discount: self.unit_discount,
+        }
     }
 
     fn into_entity(self, currency: Currency) -> LineItem {

@@ -5,8 +5,7 @@ use super::lines::move_stock;
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{
-    Currency, LineAmounts, Money, NewLineItem, NewOrder, OrderCustomer, OrderStatus, Totals,
-    to_money,
+    Currency, Money, NewLineItem, NewOrder, OrderCustomer, OrderStatus, Totals, to_money,
 };
 use crate::sql::connection::{
     DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders, sql,
@@ -259,14 +258,7 @@ fn price_lines(
 }
 
 fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Totals, Failure> {
-    let amounts: Vec<_> = lines
-        .iter()
-        .map(|line| LineAmounts {
-            quantity: line.quantity,
-            unit_price: line.unit_price,
-            unit_discount: line.unit_discount,
-        })
-        .collect();
+    let amounts: Vec<_> = lines.iter().map(LineRow::amounts).collect();
     let too_large = || RuleViolation::new("order.lineItems", OrderRule::Digits);
     let totals = Totals::of(&amounts).ok_or_else(too_large)?;
     let given = [

@@ -1,12 +1,11 @@
 //! Pages of products and of their variants. A catalogue is small, so changes are found by scanning
 //! it.
 
-use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
-use super::position::{PageRange, write};
+use super::index_scan::{IndexScan, PageQuery};
+use super::position::write;
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::EntityQuery;
-use crate::model::{Currency, Product, ProductVariant};
+use crate::model::{Currency, EntityQuery, Product, ProductVariant};
 use crate::sql::connection::{get_optional_text, get_text};
 use crate::sql::order::{get_money, get_time};
 use sqlx::any::AnyRow;
@@ -28,20 +27,20 @@ const VARIANTS: IndexScan<'_, 1> = IndexScan {
 
 impl PagedEntity for Product {
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
-        let filters = &query.filters;
-        let span = PageRange::of(query)?;
-        let mut arguments = SqlArguments::default();
-        let mut filter = RowFilter::default();
-        filter.only(&mut arguments, "id", filters.ids.as_ref());
-        if let Some(skus) = &filters.skus {
-            let skus = arguments.list(skus);
-            filter.conditions.push(format!(
-                "id IN (SELECT product_id FROM variants WHERE sku IN ({skus}))"
-            ));
-        }
-        filter.within(&mut arguments, "updated_at", filters);
-        let text = PRODUCTS.text(&mut arguments, &span, &filter, limit(page_size));
-        Ok(arguments.of(text))
+        PRODUCTS.page(
+            query,
+            page_size,
+            "updated_at",
+            |filter, arguments, filters| {
+                filter.only(arguments, "id", filters.ids.as_ref());
+                if let Some(skus) = &filters.skus {
+                    let skus = arguments.list(skus);
+                    filter.conditions.push(format!(
+                        "id IN (SELECT product_id FROM variants WHERE sku IN ({skus}))"
+                    ));
+                }
+            },
+        )
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Product>, Failure> {
@@ -63,22 +62,16 @@ impl PagedEntity for Product {
 
 impl PagedEntity for ProductVariant {
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
-        let filters = &query.filters;
-        let span = PageRange::of(query)?;
-        let mut arguments = SqlArguments::default();
-        let mut filter = RowFilter::default();
-        filter.only(&mut arguments, "id", filters.ids.as_ref());
-        filter.only(&mut arguments, "sku", filters.skus.as_ref());
-        if let Some(products) = &filters.product_ids {
-            if filter.conditions.is_empty() {
-                filter.each = Some(LeadingFilter::of("product_id", products));
-            } else {
-                filter.only(&mut arguments, "product_id", Some(products));
-            }
-        }
-        filter.within(&mut arguments, "updated_at", filters);
-        let text = VARIANTS.text(&mut arguments, &span, &filter, limit(page_size));
-        Ok(arguments.of(text))
+        VARIANTS.page(
+            query,
+            page_size,
+            "updated_at",
+            |filter, arguments, filters| {
+                filter.only(arguments, "id", filters.ids.as_ref());
+                filter.only(arguments, "sku", filters.skus.as_ref());
+                filter.leading(arguments, "product_id", filters.product_ids.as_ref());
+            },
+        )
     }
 
     fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<ProductVariant>, Failure> {

@@ -1,11 +1,10 @@
 //! Pages of customers.
 
-use super::index_scan::{IndexScan, PageQuery, RowFilter, SqlArguments, limit};
-use super::position::{PageRange, write};
+use super::index_scan::{IndexScan, PageQuery};
+use super::position::write;
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::EntityQuery;
-use crate::model::{Currency, Customer};
+use crate::model::{Currency, Customer, EntityQuery};
 use crate::sql::connection::{get_optional_text, get_text};
 use crate::sql::order::get_time;
 use sqlx::any::AnyRow;
@@ -21,16 +20,16 @@ const WALK: IndexScan<'_, 1> = IndexScan {
 
 impl PagedEntity for Customer {
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
-        let filters = &query.filters;
-        let span = PageRange::of(query)?;
-        let mut arguments = SqlArguments::default();
-        let mut filter = RowFilter::default();
-        filter.only(&mut arguments, "id", filters.ids.as_ref());
-        filter.only(&mut arguments, "email_key", filters.emails.as_ref());
-        filter.changed = filter.conditions.is_empty() && filters.updated_at_min.is_some();
-        filter.within(&mut arguments, "updated_at", filters);
-        let text = WALK.text(&mut arguments, &span, &filter, limit(page_size));
-        Ok(arguments.of(text))
+        WALK.page(
+            query,
+            page_size,
+            "updated_at",
+            |filter, arguments, filters| {
+                filter.only(arguments, "id", filters.ids.as_ref());
+                filter.only(arguments, "email_key", filters.emails.as_ref());
+                filter.by_update_time(filters);
+            },
+        )
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Customer>, Failure> {

@@ -6,8 +6,8 @@
 //! because databases cache prepared statements.
 
 use super::position::{PagePosition, PageRange};
-use crate::model::UtcTime;
-use crate::model::{Filters, PAGE_MAX};
+use crate::failure::Failure;
+use crate::model::{EntityQuery, Filters, PAGE_MAX, UtcTime};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
 
 /// Limits are part of the text, because a plan depends on them. Only these are used.
@@ -148,8 +148,29 @@ impl RowFilter {
         }
     }
 
+    /// As [`RowFilter::only`]. The column leads the scan if there is no condition yet.
+    pub(super) fn leading(
+        &mut self,
+        arguments: &mut SqlArguments,
+        column: &'static str,
+        values: Option<&Vec<String>>,
+    ) {
+        match values {
+            Some(values) if self.conditions.is_empty() => {
+                self.each = Some(LeadingFilter::of(column, values));
+            }
+            values => self.only(arguments, column, values),
+        }
+    }
+
+    /// Scans by update time if there is no other filter and a range of update times begins somewhere.
+    pub(super) fn by_update_time(&mut self, filters: &Filters) {
+        let alone = self.each.is_none() && self.conditions.is_empty();
+        self.changed = alone && filters.updated_at_min.is_some();
+    }
+
     /// Adds a condition on the update time.
-    pub(super) fn within(&mut self, arguments: &mut SqlArguments, column: &str, filters: &Filters) {
+    fn within(&mut self, arguments: &mut SqlArguments, column: &str, filters: &Filters) {
         let range = (filters.updated_at_min, filters.updated_at_max);
         let condition = between(arguments, (column, self.changed), range);
         self.conditions.extend(condition);
@@ -181,6 +202,24 @@ pub(super) fn between(
 }
 
 impl<const N: usize> IndexScan<'_, N> {
+    /// Returns the query of a page. `restrict` adds the filters of the entity; those on its update time,
+    /// which is in the column `updated_at`, come after them.
+    pub(super) fn page(
+        &self,
+        query: &EntityQuery,
+        page_size: i64,
+        updated_at: &str,
+        restrict: impl FnOnce(&mut RowFilter, &mut SqlArguments, &Filters),
+    ) -> Result<PageQuery, Failure> {
+        let span = PageRange::of(query)?;
+        let mut arguments = SqlArguments::default();
+        let mut filter = RowFilter::default();
+        restrict(&mut filter, &mut arguments, &query.filters);
+        filter.within(&mut arguments, updated_at, &query.filters);
+        let text = self.text(&mut arguments, &span, &filter, limit(page_size));
+        Ok(arguments.of(text))
+    }
+
     /// Returns the text of the query for the rows of a page.
     pub(super) fn text(
         &self,

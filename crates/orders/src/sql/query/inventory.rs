@@ -1,11 +1,10 @@
 //! Pages of stock, with the reserved and available units of each SKU at all locations.
 
-use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
-use super::position::{PageRange, write};
+use super::index_scan::{IndexScan, PageQuery};
+use super::position::write;
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::EntityQuery;
-use crate::model::{Currency, Inventory};
+use crate::model::{Currency, EntityQuery, Inventory};
 use crate::sql::connection::{get_number, get_text};
 use crate::sql::order::get_time;
 use sqlx::any::AnyRow;
@@ -21,21 +20,19 @@ const WALK: IndexScan<'_, 2> = IndexScan {
 
 impl PagedEntity for Inventory {
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure> {
-        let filters = &query.filters;
-        let span = PageRange::of(query)?;
-        let mut arguments = SqlArguments::default();
-        let mut filter = RowFilter::default();
-        filter.only(&mut arguments, "stock.sku", filters.skus.as_ref());
-        if let Some(locations) = &filters.location_ids {
-            if filter.conditions.is_empty() {
-                filter.each = Some(LeadingFilter::of("stock.location_id", locations));
-            } else {
-                filter.only(&mut arguments, "stock.location_id", Some(locations));
-            }
-        }
-        filter.within(&mut arguments, "stock.updated_at", filters);
-        let text = WALK.text(&mut arguments, &span, &filter, limit(page_size));
-        Ok(arguments.of(text))
+        WALK.page(
+            query,
+            page_size,
+            "stock.updated_at",
+            |filter, arguments, filters| {
+                filter.only(arguments, "stock.sku", filters.skus.as_ref());
+                filter.leading(
+                    arguments,
+                    "stock.location_id",
+                    filters.location_ids.as_ref(),
+                );
+            },
+        )
     }
 
     fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Inventory>, Failure> {

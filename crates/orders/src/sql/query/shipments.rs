@@ -1,11 +1,10 @@
 //! Pages of fulfilments and returns.
 
-use super::index_scan::{IndexScan, LeadingFilter, PageQuery, RowFilter, SqlArguments, limit};
-use super::position::{PageRange, write};
+use super::index_scan::{IndexScan, PageQuery};
+use super::position::write;
 use super::{PagedEntity, each};
 use crate::failure::Failure;
-use crate::model::EntityQuery;
-use crate::model::{Currency, Fulfillment, Return, ReturnOutcome};
+use crate::model::{Currency, EntityQuery, Fulfillment, Return, ReturnOutcome};
 use crate::sql::connection::{get_json, get_text};
 use crate::sql::order::{corrupt_row, get_time};
 use crate::sql::stored_details::{FulfillmentDetails, ReturnDetails};
@@ -31,23 +30,16 @@ fn build_query(
     query: &EntityQuery,
     page_size: i64,
 ) -> Result<PageQuery, Failure> {
-    let filters = &query.filters;
-    let span = PageRange::of(query)?;
-    let mut arguments = SqlArguments::default();
-    let mut filter = RowFilter::default();
-    match (&filters.ids, &filters.order_ids) {
-        (None, Some(orders)) => filter.each = Some(LeadingFilter::of("order_id", orders)),
-        (ids, orders) => {
-            for (column, list) in [("id", ids), ("order_id", orders)] {
-                filter.only(&mut arguments, column, list.as_ref());
-            }
-        }
-    }
-    let alone = filter.each.is_none() && filter.conditions.is_empty();
-    filter.changed = alone && filters.updated_at_min.is_some();
-    filter.within(&mut arguments, "updated_at", filters);
-    let text = walk.text(&mut arguments, &span, &filter, limit(page_size));
-    Ok(arguments.of(text))
+    walk.page(
+        query,
+        page_size,
+        "updated_at",
+        |filter, arguments, filters| {
+            filter.only(arguments, "id", filters.ids.as_ref());
+            filter.leading(arguments, "order_id", filters.order_ids.as_ref());
+            filter.by_update_time(filters);
+        },
+    )
 }
 
 fn outcome(row: &AnyRow, index: usize) -> Result<ReturnOutcome, Failure> {

@@ -1,5 +1,6 @@
 //! Inserts samples into the tables. After each transaction the sums of stock are right.
 
+use super::insert::CellValue;
 use super::orders::{SampleOrder, order};
 use super::samples::{
     EPOCH, LOCATIONS, PRODUCTS, SampleCustomer, SampleVariant, customers, product_id, variants,
@@ -8,7 +9,7 @@ use super::tables::{
     CUSTOMER, FULFILLMENT, LINE, LOCATION, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
 };
 use super::{SeedReport, StoreError, unreachable};
-use crate::model::Currency;
+use crate::model::{Currency, UtcTime};
 use crate::sql::connection::{dynamic_sql, placeholders};
 use crate::sql::order::LineRow;
 use candor_fault::to_json;
@@ -194,23 +195,30 @@ impl SampleData {
     }
 }
 
+/// Returns the row of a line, in the order of the columns of [`LINE`].
+pub(in crate::sql) fn line_cells(line: &LineRow, created_at: UtcTime) -> [CellValue; 11] {
+    [
+        line.order_id.clone().into(),
+        line.line.into(),
+        line.sku.clone().into(),
+        line.name.clone().into(),
+        line.quantity.into(),
+        line.unit_price.minor().into(),
+        line.unit_discount.minor().into(),
+        line.fulfilled.into(),
+        line.cancelled.into(),
+        line.returned.into(),
+        created_at.micros().into(),
+    ]
+}
+
 async fn lines(connection: &mut AnyConnection, orders: &[SampleOrder]) -> Result<(), sqlx::Error> {
     let rows = orders.iter().flat_map(|order| {
-        order.lines.iter().map(|line| {
-            [
-                line.order_id.clone().into(),
-                line.line.into(),
-                line.sku.clone().into(),
-                line.name.clone().into(),
-                line.quantity.into(),
-                line.unit_price.minor().into(),
-                line.unit_discount.minor().into(),
-                line.fulfilled.into(),
-                line.cancelled.into(),
-                line.returned.into(),
-                order.order_row.created_at.micros().into(),
-            ]
-        })
+        let created_at = order.order_row.created_at;
+        order
+            .lines
+            .iter()
+            .map(move |line| line_cells(line, created_at))
     });
     LINE.insert(connection, rows.collect()).await?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Fills a store with samples: a catalogue with stock, customers, and any number of orders. Filling
 //! it again changes nothing.
 
-mod fill;
+pub(super) mod fill;
 pub(super) mod insert;
 mod orders;
 mod samples;

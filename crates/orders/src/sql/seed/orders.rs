@@ -2,7 +2,7 @@
 
 use super::samples::{EPOCH, LOCATIONS, MINUTE, SampleCustomer, SampleVariant};
 use super::splitmix::SplitMix64;
-use crate::model::{Currency, LineAmounts, Money, OrderStatus, Totals, UtcTime};
+use crate::model::{Currency, Money, OrderStatus, Totals, UtcTime};
 use crate::sql::order::{LineRow, OrderDetails, OrderRow};
 use candor_fault::to_json;
 use serde_json::json;
@@ -181,14 +181,7 @@ fn returned_goods(lines: &[LineRow]) -> String {
 }
 
 fn totals(lines: &[LineRow]) -> Totals {
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|line| LineAmounts {
-            quantity: line.quantity,
-            unit_price: line.unit_price,
-            unit_discount: line.unit_discount,
-        })
-        .collect();
+    let lines: Vec<_> = lines.iter().map(LineRow::amounts).collect();
     let nothing = Money::default();
     Totals::of(&lines).unwrap_or(Totals {
         sub_total: nothing,

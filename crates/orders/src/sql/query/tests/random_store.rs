@@ -6,6 +6,7 @@ use crate::model::{
     OrderStatus, Product, ProductVariant, Return, ReturnOutcome, UtcTime,
 };
 use crate::sql::order::{LineRow, OrderDetails, OrderRow};
+use crate::sql::seed::fill::line_cells;
 use crate::sql::seed::insert::CellValue;
 use crate::sql::seed::splitmix::SplitMix64;
 use crate::sql::seed::tables::{
@@ -279,22 +280,9 @@ fn order(
         order_row.created_at.micros().into(),
         order_row.updated_at.micros().into(),
     ]);
+    let created_at = order_row.created_at;
     rows.lines
-        .extend(lines.iter().map(|line| -> [CellValue; 11] {
-            [
-                line.order_id.clone().into(),
-                line.line.into(),
-                line.sku.clone().into(),
-                line.name.clone().into(),
-                line.quantity.into(),
-                line.unit_price.minor().into(),
-                line.unit_discount.minor().into(),
-                line.fulfilled.into(),
-                line.cancelled.into(),
-                line.returned.into(),
-                order_row.created_at.micros().into(),
-            ]
-        }));
+        .extend(lines.iter().map(|line| line_cells(line, created_at)));
     let skus: Vec<_> = lines.iter().map(|line| line.sku.clone()).collect();
     let email = EMAILS[..3].get(usize::try_from(customer).unwrap());
     let order: Order = order_row.into_entity(lines);
