@@ -157,7 +157,7 @@ impl WorkspaceServer {
             timestamp: iso_millis(entry.at),
             person: crime == Penalty::LockForPerson || self.config.unlock == UnlockPolicy::Person,
         };
-        session.locked();
+        session.note_lock();
         lock::put(&session.state, self.config.role, &lock).map_err(Cause::from)
     }
 }
@@ -271,7 +271,7 @@ impl Server for WorkspaceServer {
         });
         if let Some(session) = &session {
             if let Ok(receipt) = &appended {
-                session.noticed(*receipt);
+                session.note_line(*receipt);
             }
             // A failure counts even if it could not be recorded.
             let seq = appended.as_ref().map_or(0, |receipt| receipt.seq);

@@ -50,7 +50,7 @@ pub(crate) struct Session {
 }
 
 /// Returns the root of the server that a caller means.
-pub(crate) fn chosen<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, StartError> {
+pub(crate) fn choose_root<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, StartError> {
     let path = Path::new(asked);
     if asked.trim().is_empty() {
         return Err(StartError::Blank);
@@ -85,7 +85,7 @@ impl Session {
         let state = state::open(&directory).map_err(StartError::State)?;
         let files = checkpoint_files(config, &directory).map_err(StartError::State)?;
         // A torn end of the log is put aside when the log is opened.
-        match verified(root, &files).map_err(StartError::State)? {
+        match find_flaw(root, &files).map_err(StartError::State)? {
             None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
         }
@@ -115,7 +115,7 @@ impl Session {
         let record = |settled: &Settlement| {
             let line = audit_line::settlement_line(&self.actor, self.clock.now(), settled);
             let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
-            self.noticed(receipt);
+            self.note_line(receipt);
             Ok(())
         };
         Ok(self
@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// Records that a line of the log was written.
-    pub(crate) fn noticed(&self, receipt: AppendReceipt) {
+    pub(crate) fn note_line(&self, receipt: AppendReceipt) {
         self.last.fetch_max(receipt.seq, Ordering::AcqRel);
     }
 
@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// Records that the session is about to be locked.
-    pub(crate) fn locked(&self) {
+    pub(crate) fn note_lock(&self) {
         self.was_locked.store(true, Ordering::Release);
     }
 
@@ -202,7 +202,7 @@ fn checkpoint_files(config: &Config, directory: &Path) -> io::Result<Vec<Checkpo
 }
 
 /// Returns the flaw of a log, from its newest checkpoint on.
-fn verified(root: &Root, files: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
+fn find_flaw(root: &Root, files: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
     let mut checkpoints = Vec::new();
     for file in files {
         checkpoints.extend(file.read()?);

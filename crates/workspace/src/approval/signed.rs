@@ -75,7 +75,7 @@ impl<S: Signable> SignedStatement<S> {
     pub fn with_signature(statement: S, armored: &str) -> Result<SignedStatement<S>, SignedError> {
         statement.validate().map_err(SignedError::Statement)?;
         let signature = format!("{}\n", armored.trim().replace("\r\n", "\n"));
-        let key = verified(&message(&statement), &signature)?;
+        let key = verify_signature(&message(&statement), &signature)?;
         Ok(SignedStatement {
             statement,
             key,
@@ -103,7 +103,7 @@ impl<S: Signable> SignedStatement<S> {
         };
         let (key_id, signature) = (text("key_id")?, text("signature")?);
         let message = canonical(&members).map_err(|why| SignedError::Members(why.to_string()))?;
-        let key = verified(&message, &signature)?;
+        let key = verify_signature(&message, &signature)?;
         if KeyId::of(&key).to_string() != key_id {
             return Err(SignedError::BadSignature);
         }
@@ -155,7 +155,7 @@ fn message<S: Signable>(statement: &S) -> Vec<u8> {
 }
 
 /// Verifies a signature over a message. Returns the key that made it.
-fn verified(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
+fn verify_signature(message: &[u8], armored: &str) -> Result<PublicKey, SignedError> {
     let signature = SshSig::from_pem(armored).map_err(|_| SignedError::BadSignature)?;
     // The library accepts lengths that differ from the data that follows; OpenSSH does not.
     if signature.to_pem(LineEnding::LF).as_deref() != Ok(armored) {

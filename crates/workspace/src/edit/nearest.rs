@@ -60,7 +60,7 @@ pub(crate) fn nearest(text: &str, wanted: &str) -> Vec<NearbyLine> {
     let pairs = BytePairs::of(line);
     let mut best: Vec<(usize, usize, &str)> = Vec::new();
     for (index, candidate) in text.lines().enumerate() {
-        let score = pairs.alike(candidate);
+        let score = pairs.similarity(candidate);
         let worst = best.last().map_or(0, |found| found.0);
         if score < ALIKE || (best.len() == MAX_NEAR && score <= worst) {
             continue;
@@ -112,7 +112,7 @@ impl BytePairs {
     }
 
     /// Returns the similarity of two lines in thousandths.
-    fn alike(&self, line: &str) -> usize {
+    fn similarity(&self, line: &str) -> usize {
         let bytes = compared(line);
         let shared = bytes
             .windows(2)

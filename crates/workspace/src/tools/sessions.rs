@@ -6,7 +6,7 @@ use crate::fields::arguments;
 use crate::lock::Lock;
 use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
-use crate::session::{Session, chosen};
+use crate::session::{Session, choose_root};
 use candor_fault::Cause;
 use candor_fault::Fault;
 use candor_street::{CallContext, Pending, Reply, Tool, reply};
@@ -121,7 +121,7 @@ async fn begin(
 }
 
 fn begun(server: &WorkspaceServer, begin: &BeginSession) -> Result<(Arc<Session>, bool), Failure> {
-    let root = chosen(&server.config, &begin.workspace_root);
+    let root = choose_root(&server.config, &begin.workspace_root);
     if let Some(session) = server.session() {
         let own = session.root.path().to_owned();
         return match root {

@@ -65,7 +65,7 @@ pub(super) struct UndoOutcome {
 
 /// Undoes everything that was changed, wherever it stopped; durable when this returns, except for
 /// the removal of files put aside.
-pub(super) fn back<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOutcome> {
+pub(super) fn undo<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOutcome> {
     let mut back = UndoOutcome::default();
     for step in entry.steps.iter().rev() {
         if !step_back(root, step)? {
@@ -74,7 +74,7 @@ pub(super) fn back<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOu
     }
     // A file aside may contain the old bytes: it is removed only when they are durably back.
     sync_dirs(root, entry)?;
-    tidy(root, entry)?;
+    remove_aside(root, entry)?;
     Ok(back)
 }
 
@@ -111,7 +111,7 @@ fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
 }
 
 /// Returns true if the change of an entry is complete: its new bytes must not still be aside.
-pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool> {
+pub(super) fn is_complete<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool> {
     for step in &entry.steps {
         let aside = content(root, &step.aside)?;
         let waits = |after: &String| step.before.as_ref() != Some(after) && aside.is(after);
@@ -123,7 +123,7 @@ pub(super) fn stands<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<bool
 }
 
 /// Removes the files that an entry put aside.
-pub(super) fn tidy<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
+pub(super) fn remove_aside<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     entry
         .steps
         .iter()

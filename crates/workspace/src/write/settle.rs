@@ -63,12 +63,12 @@ pub(super) fn settle<D: Disk>(
     };
     let mut left = 0;
     if finished {
-        if !apply::stands(root, entry)? {
+        if !apply::is_complete(root, entry)? {
             return Err(SettleError::Contradiction);
         }
-        apply::tidy(root, entry)?;
+        apply::remove_aside(root, entry)?;
     } else {
-        UndoOutcome { left } = apply::back(root, entry)?;
+        UndoOutcome { left } = apply::undo(root, entry)?;
     }
     sweep(root, entry)?;
     Ok((fate == EntryState::Open).then(|| Settlement {

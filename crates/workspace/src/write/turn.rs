@@ -216,7 +216,7 @@ fn aside(path: &str, id: &str, index: usize) -> String {
 }
 
 fn undo<D: Disk>(root: &D, state: &D, entry: &JournalEntry) -> io::Result<()> {
-    apply::back(root, entry)?;
+    apply::undo(root, entry)?;
     journal::note(state, entry, EntryState::Undone, true)
 }
 
@@ -232,7 +232,7 @@ impl<D: Disk> AppliedChanges<D> {
     pub(crate) fn keep(mut self) -> io::Result<()> {
         let WriteQueue { root, state, .. } = &*self.turn.writing;
         journal::note(state, &self.entry, EntryState::Kept, false)?;
-        apply::tidy(root, &self.entry)?;
+        apply::remove_aside(root, &self.entry)?;
         self.turn.memory.settle(&self.entry);
         let swept = &mut self.turn.memory.swept;
         while swept.len() > MAX_SWEPT_DIRS {

@@ -146,7 +146,7 @@ fn header(lines: &mut PatchLines<'_>, path: &str) -> Read<bool> {
         if let Some(old) = line.strip_prefix("--- ") {
             return names(lines, old, path);
         }
-        if let Some(reason) = unfit(line, path) {
+        if let Some(reason) = refuse_line(line, path) {
             return lines.refuse_here(reason);
         }
         lines.at += 1;
@@ -155,7 +155,7 @@ fn header(lines: &mut PatchLines<'_>, path: &str) -> Read<bool> {
 }
 
 /// Returns the reason why a line before the names of the files is refused, or `None` if it is accepted.
-fn unfit(line: &str, path: &str) -> Option<InvalidPatch> {
+fn refuse_line(line: &str, path: &str) -> Option<InvalidPatch> {
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
     if let Some(names) = line.strip_prefix("diff --git ") {
         // Two names with a space between have no grammar; the lines that follow name them again.
@@ -234,7 +234,7 @@ fn hunk<'a>(lines: &mut PatchLines<'a>) -> Read<Hunk<'a>> {
     if line.starts_with("@@@") {
         return lines.refuse_here(InvalidPatch::Combined);
     }
-    let Some((start, old, new)) = stated(line) else {
+    let Some((start, old, new)) = parse_header(line) else {
         return lines.refuse_here(InvalidPatch::HunkHeader);
     };
     lines.at += 1;
@@ -347,7 +347,7 @@ fn unended_inside(lines: &[DiffLine<'_>]) -> bool {
 
 /// Parses the old line, the old count and the new count of `@@ -1,2 +3,4 @@`. A count that is left
 /// out is 1.
-fn stated(header: &str) -> Option<(usize, usize, usize)> {
+fn parse_header(header: &str) -> Option<(usize, usize, usize)> {
     let ranges = header.strip_prefix("@@ -")?;
     let (ranges, _) = ranges.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
