@@ -97,9 +97,11 @@ fn work<S: Server>(
         let tool = &server.tools().all()[index];
         server.gate(&cx, tool)?;
         let arguments = parsed(&cx.call);
-        tool.check(&arguments).map_err(S::Dialect::adopt)?;
+        let parsed = tool.check(&arguments).map_err(|refusal| {
+            server.complete_refusal(S::Dialect::adopt(refusal), &cx, &arguments)
+        })?;
         let permit = server.guard(&cx, tool, &arguments).await?;
-        let worked = tool.run(Arc::clone(server), arguments, cx).await;
+        let worked = tool.run(Arc::clone(server), arguments, parsed, cx)?.await;
         drop(permit);
         worked
     };

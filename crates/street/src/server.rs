@@ -65,6 +65,17 @@ pub trait Server: Send + Sync + Sized + 'static {
         ready(Ok(Permit::default()))
     }
 
+    /// Fills in what a refusal of arguments takes from the arguments. [`Server::complete`] follows.
+    fn complete_refusal(
+        &self,
+        fault: Fault<Self::Dialect>,
+        cx: &CallContext<Self::Notes>,
+        arguments: &Value,
+    ) -> Fault<Self::Dialect> {
+        let _ = (cx, arguments);
+        fault
+    }
+
     /// Fills in what the raiser of a failure could not know.
     fn complete(
         &self,

@@ -59,13 +59,19 @@ pub struct Annotations {
     open_world: bool,
 }
 
-type Handler<S> = dyn Fn(
-        Arc<S>,
-        Value,
-        CallContext<<S as Server>::Notes>,
-    ) -> BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>
-    + Send
-    + Sync;
+type ToolFuture<S> = BoxFuture<'static, Result<Reply, Fault<<S as Server>::Dialect>>>;
+
+/// The work of one call, which owns the arguments of the call in the tool's own type.
+pub(crate) type Work<S> =
+    Box<dyn FnOnce(Arc<S>, CallContext<<S as Server>::Notes>) -> ToolFuture<S> + Send>;
+
+/// The way in which the arguments of a tool become its own type.
+enum ArgumentReader<S: Server> {
+    /// Decodes arguments that have been accepted.
+    Decode(Box<dyn Fn(Value) -> Result<Work<S>, serde_json::Error> + Send + Sync>),
+    /// Parses arguments that may be wrong in every way, and applies rules that no schema can state.
+    Parse(Box<dyn Fn(&Value) -> Result<Option<Work<S>>, Violations> + Send + Sync>),
+}
 
 /// One tool of server `S`.
 pub struct Tool<S: Server> {
@@ -76,7 +82,7 @@ pub struct Tool<S: Server> {
     annotations: Annotations,
     listed: bool,
     rules: Option<Box<ArgumentRules>>,
-    handler: Box<Handler<S>>,
+    reader: ArgumentReader<S>,
 }
 
 /// Rules about arguments that no schema can state.
@@ -96,10 +102,45 @@ impl<S: Server> Tool<S> {
         F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
     {
         let run = Arc::new(run);
-        let handler = move |server, arguments, cx| -> BoxFuture<'static, _> {
-            let run = Arc::clone(&run);
-            Box::pin(async move { run(server, typed::<S::Dialect, T>(arguments)?, cx).await })
+        let decode = move |arguments| {
+            let arguments: T = serde_json::from_value(arguments)?;
+            Ok(work_of(&run, arguments))
         };
+        let reader = ArgumentReader::Decode(Box::new(decode));
+        Tool::new(name, description, schema, reader)
+    }
+
+    /// As [`Tool::read_only`], for arguments with rules that no schema can state and that must be
+    /// parsed to be checked: `parse` runs together with the schema, and the tool gets what it returns.
+    ///
+    /// The arguments may be wrong in every other way too. `parse` returns `None` if their form is
+    /// wrong; the schema reports that.
+    pub fn read_only_with_parser<T, F>(
+        name: &'static str,
+        description: &'static str,
+        schema: Value,
+        parse: impl Fn(&Value) -> Result<Option<T>, Violations> + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
+    {
+        let run = Arc::new(run);
+        let parse = move |arguments: &Value| {
+            let arguments = parse(arguments)?;
+            Ok(arguments.map(|arguments| work_of(&run, arguments)))
+        };
+        let reader = ArgumentReader::Parse(Box::new(parse));
+        Tool::new(name, description, schema, reader)
+    }
+
+    fn new(
+        name: &'static str,
+        description: &'static str,
+        schema: Value,
+        reader: ArgumentReader<S>,
+    ) -> Self {
         Tool {
             name,
             description,
@@ -113,7 +154,7 @@ impl<S: Server> Tool<S> {
             },
             listed: true,
             rules: None,
-            handler: Box::new(handler),
+            reader,
         }
     }
 
@@ -128,11 +169,29 @@ impl<S: Server> Tool<S> {
         T: DeserializeOwned + Send + 'static,
         F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
     {
-        let mut tool = Tool::read_only(name, description, schema, run);
-        tool.annotations.read_only = false;
-        tool.annotations.destructive = true;
-        tool.annotations.idempotent = false;
-        tool
+        Tool::read_only(name, description, schema, run).changing()
+    }
+
+    /// As [`Tool::mutating`], with the parser of [`Tool::read_only_with_parser`].
+    pub fn mutating_with_parser<T, F>(
+        name: &'static str,
+        description: &'static str,
+        schema: Value,
+        parse: impl Fn(&Value) -> Result<Option<T>, Violations> + Send + Sync + 'static,
+        run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
+    {
+        Tool::read_only_with_parser(name, description, schema, parse, run).changing()
+    }
+
+    fn changing(mut self) -> Self {
+        self.annotations.read_only = false;
+        self.annotations.destructive = true;
+        self.annotations.idempotent = false;
+        self
     }
 
     /// With the schema of a success. What failures carry is admitted by the dialect's own schema,
@@ -163,8 +222,8 @@ impl<S: Server> Tool<S> {
         self
     }
 
-    /// With rules that no schema can state, looked at together with the schema; the arguments may be
-    /// wrong in every other way too.
+    /// With rules that no schema can state and that parse nothing which the tool needs. They are
+    /// checked together with the schema; the arguments may be wrong in every other way too.
     pub fn with_argument_rules(
         mut self,
         rules: impl Fn(&Value) -> Violations + Send + Sync + 'static,
@@ -191,38 +250,98 @@ impl<S: Server> Tool<S> {
         !self.annotations.read_only
     }
 
-    /// Everything that is wrong about the arguments.
-    pub(crate) fn check(&self, arguments: &Value) -> Result<(), Refusal> {
-        match &self.input {
-            Ok(schema) => {
-                let rules = self.rules.as_ref().map(|rules| rules(arguments));
-                match (schema.check(arguments), rules) {
-                    (checked, None) => checked.map_err(Refusal::Arguments),
-                    (Ok(()), Some(rules)) if rules.is_empty() => Ok(()),
-                    (Ok(()), Some(rules)) => Err(Refusal::Arguments(rules)),
-                    (Err(mut violations), Some(rules)) => {
-                        rules
-                            .all_kinds()
-                            .for_each(|one| violations.push(one.clone()));
-                        Err(Refusal::Arguments(violations))
-                    }
-                }
-            }
-            Err(error) => Err(Refusal::Panicked {
-                cause: Cause::error("SchemaError", error),
-                effect: Effect::None,
-            }),
-        }
+    /// The schema of the arguments.
+    pub fn input_schema(&self) -> Result<&Schema, &SchemaError> {
+        self.input.as_ref()
     }
 
+    /// Returns true if the tool's own type takes these arguments, whatever the schema says of them.
+    /// Tests compare the two.
+    ///
+    /// Fails if the arguments break a rule that no schema can state.
+    pub fn takes(&self, arguments: &Value) -> Result<bool, Violations> {
+        let parsed = self.parse(arguments)?;
+        Ok(match &self.reader {
+            ArgumentReader::Decode(decode) => decode(arguments.clone()).is_ok(),
+            ArgumentReader::Parse(_) => parsed.is_some(),
+        })
+    }
+
+    /// Checks the arguments. Returns the work of the call if the tool has a parser, and fails with
+    /// everything that is wrong about the arguments.
+    pub(crate) fn check(&self, arguments: &Value) -> Result<Option<Work<S>>, Refusal> {
+        let schema = self.input.as_ref().map_err(|error| Refusal::Panicked {
+            cause: Cause::error("SchemaError", error),
+            effect: Effect::None,
+        })?;
+        let parsed = self.parse(arguments);
+        both(schema.check(arguments), parsed).map_err(Refusal::Arguments)
+    }
+
+    /// Applies the rules that no schema can state, and the parser if there is one.
+    fn parse(&self, arguments: &Value) -> Result<Option<Work<S>>, Violations> {
+        let broken = self.rules.as_ref().map(|rules| rules(arguments));
+        let checked = broken
+            .filter(|broken| !broken.is_empty())
+            .map_or(Ok(()), Err);
+        let parsed = match &self.reader {
+            ArgumentReader::Decode(_) => Ok(None),
+            ArgumentReader::Parse(parse) => parse(arguments),
+        };
+        both(checked, parsed)
+    }
+
+    /// Starts the work of a call whose arguments were accepted; `parsed` is what [`Tool::check`] has
+    /// returned. A type that does not take what its schema admits is a bug of the server.
     pub(crate) fn run(
         &self,
         server: Arc<S>,
         arguments: Value,
+        parsed: Option<Work<S>>,
         cx: CallContext<S::Notes>,
-    ) -> BoxFuture<'static, Result<Reply, Fault<S::Dialect>>> {
-        (self.handler)(server, arguments, cx)
+    ) -> Result<ToolFuture<S>, Fault<S::Dialect>> {
+        let disagreement = |cause| {
+            let effect = Effect::None;
+            S::Dialect::adopt(Refusal::Panicked { cause, effect })
+        };
+        let work = match (parsed, &self.reader) {
+            (Some(work), _) => work,
+            (None, ArgumentReader::Decode(decode)) => decode(arguments)
+                .map_err(|error| disagreement(Cause::error("SchemaDisagreement", &error)))?,
+            (None, ArgumentReader::Parse(_)) => {
+                return Err(disagreement(Cause::from("SchemaDisagreement")));
+            }
+        };
+        Ok(work(server, cx))
     }
+}
+
+/// Returns what was parsed, or the violations of both checks.
+fn both<T>(
+    checked: Result<(), Violations>,
+    parsed: Result<T, Violations>,
+) -> Result<T, Violations> {
+    match (checked, parsed) {
+        (Ok(()), parsed) => parsed,
+        (Err(violations), Ok(_)) => Err(violations),
+        (Err(mut violations), Err(more)) => {
+            more.all_kinds()
+                .for_each(|violation| violations.push(violation.clone()));
+            Err(violations)
+        }
+    }
+}
+
+/// Returns the work of a call with these arguments.
+fn work_of<S, T, F, R>(run: &Arc<R>, arguments: T) -> Work<S>
+where
+    S: Server,
+    T: Send + 'static,
+    F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
+    R: Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
+{
+    let run = Arc::clone(run);
+    Box::new(move |server, cx| Box::pin(run(server, arguments, cx)))
 }
 
 impl<S: Server> fmt::Debug for Tool<S> {
@@ -231,17 +350,6 @@ impl<S: Server> fmt::Debug for Tool<S> {
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
-}
-
-/// The arguments as the tool's own type. The schema has accepted them, so a type that does not is a
-/// bug of the server.
-fn typed<D: Dialect, T: DeserializeOwned>(arguments: Value) -> Result<T, Fault<D>> {
-    serde_json::from_value(arguments).map_err(|error| {
-        D::adopt(Refusal::Panicked {
-            cause: Cause::error("SchemaDisagreement", &error),
-            effect: Effect::None,
-        })
-    })
 }
 
 /// The reason why a list of tools cannot be served.
