@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A server whose tools hand out the mark of their call.
-struct MarkLender {
+pub(crate) struct MarkLender {
     tools: Tools<Self>,
     mark: Mutex<Option<EffectMark>>,
 }
