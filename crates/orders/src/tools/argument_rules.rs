@@ -1,10 +1,10 @@
 //! Argument rules that every order system shares. A value that the schema rejects is left to the
 //! schema.
 
-use super::query::QueryArguments;
+use super::query::{ParsedQuery, QueryArguments, TimeFilters};
 use crate::failure::{OrderRule, RuleViolation};
 use crate::faults::violation;
-use crate::model::{AmountText, Currency, UtcTime, amount_violation};
+use crate::model::{AmountText, Currency, amount_violation};
 use crate::{OrderOperation, cursor};
 use candor_fault::Violations;
 use serde::Deserialize as _;
@@ -31,31 +31,28 @@ pub(super) fn check_updates(arguments: &Value) -> Violations {
     broken.iter().map(violation).collect()
 }
 
-/// Checks the ranges and the cursor of a query.
-pub(super) fn check_query(operation: OrderOperation, arguments: &Value) -> Violations {
-    let mut broken = Vec::new();
-    for (min, max) in [
-        ("createdAtMin", "createdAtMax"),
-        ("updatedAtMin", "updatedAtMax"),
-    ] {
-        let instant = |name| arguments[name].as_str().and_then(UtcTime::read);
-        let range = instant(min).zip(instant(max));
-        if range.is_some_and(|(min, max)| max < min) {
-            broken.push(RuleViolation::new(max, OrderRule::Range));
-        }
-    }
-    let text = arguments["cursor"].as_str().unwrap_or_default();
-    let cursor = (1..=cursor::CURSOR_MAX)
-        .contains(&text.len())
-        .then_some(text);
+/// Parses the arguments of a query, and checks its ranges and its cursor.
+pub(super) fn parse_query(
+    operation: OrderOperation,
+    arguments: &Value,
+) -> Result<Option<ParsedQuery>, Violations> {
+    let times = TimeFilters::read(arguments);
+    let mut broken = times.inverted_ranges();
     // The schema rejects arguments of another shape.
-    if let (Some(text), Ok(asked)) = (cursor, QueryArguments::deserialize(arguments))
-        && let Ok(filters) = asked.filters()
-        && cursor::read(operation, &filters, text).is_none()
+    let asked = QueryArguments::deserialize(arguments).ok();
+    let asked = asked.filter(|_| times.are_texts());
+    let query = asked.map(|asked| asked.query(operation, &times));
+    let has_cursor = |text: &str| (1..=cursor::CURSOR_MAX).contains(&text.len());
+    if let Some(Err(wrong)) = &query
+        && wrong.rule == OrderRule::Cursor
+        && arguments["cursor"].as_str().is_some_and(has_cursor)
     {
-        broken.push(RuleViolation::new("cursor", OrderRule::Cursor));
+        broken.push(wrong.clone());
     }
-    broken.iter().map(violation).collect()
+    match broken.is_empty() {
+        true => Ok(query),
+        false => Err(broken.iter().map(violation).collect()),
+    }
 }
 
 fn check_amounts(order: &Value, currency: Currency, broken: &mut Vec<RuleViolation>) {

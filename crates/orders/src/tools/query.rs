@@ -11,10 +11,11 @@ use candor_fault::Fault;
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool};
 use serde::Deserialize;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The filters by creation and update time.
-const TIMES: [&str; 4] = [
+pub(super) const TIMES: [&str; 4] = [
     "createdAtMin",
     "createdAtMax",
     "updatedAtMin",
@@ -61,7 +62,8 @@ pub(super) fn all() -> [Tool<OrdersServer>; 7] {
     ]
 }
 
-/// The arguments of all queries. Each tool's schema admits the filters of its entity.
+/// The arguments of all queries but the [`TimeFilters`]. Each tool's schema admits the filters of its
+/// entity.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct QueryArguments {
@@ -73,10 +75,6 @@ pub(super) struct QueryArguments {
     order_ids: Option<Vec<String>>,
     product_ids: Option<Vec<String>>,
     location_ids: Option<Vec<String>>,
-    created_at_min: Option<String>,
-    created_at_max: Option<String>,
-    updated_at_min: Option<String>,
-    updated_at_max: Option<String>,
     page_size: Option<Int<1, PAGE_MAX>>,
     cursor: Option<String>,
 }
@@ -90,21 +88,56 @@ fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
     })
 }
 
-fn instant(field: &str, text: Option<String>) -> Result<Option<UtcTime>, RuleViolation> {
-    let read = |text: String| {
-        UtcTime::read(&text).ok_or_else(|| RuleViolation::new(field, OrderRule::Instant))
-    };
-    text.map(read).transpose()
+/// The filters by time, in the order of [`TIMES`], each with the instant that it is.
+pub(super) struct TimeFilters<'a>([(&'a Value, Option<UtcTime>); 4]);
+
+impl TimeFilters<'_> {
+    pub(super) fn read(arguments: &Value) -> TimeFilters<'_> {
+        TimeFilters(TIMES.map(|name| {
+            let value = &arguments[name];
+            (value, value.as_str().and_then(UtcTime::read))
+        }))
+    }
+
+    /// Returns a violation for each range that ends before it starts.
+    pub(super) fn inverted_ranges(&self) -> Vec<RuleViolation> {
+        let ranges = TIMES.chunks_exact(2).zip(self.0.chunks_exact(2));
+        let is_inverted = |times: &[(&Value, Option<UtcTime>)]| matches!(times, [(_, Some(min)), (_, Some(max))] if max < min);
+        let inverted = ranges.filter(|(_, times)| is_inverted(times));
+        inverted
+            .map(|(names, _)| RuleViolation::new(names[1], OrderRule::Range))
+            .collect()
+    }
+
+    /// Returns true if each filter is a text or absent.
+    pub(super) fn are_texts(&self) -> bool {
+        let mut values = self.0.iter().map(|(value, _)| value);
+        values.all(|value| value.is_string() || value.is_null())
+    }
+
+    fn instants(&self) -> Result<[Option<UtcTime>; 4], RuleViolation> {
+        let mut named = TIMES.iter().zip(&self.0);
+        let unread = named.find(|(_, (value, time))| value.is_string() && time.is_none());
+        match unread {
+            Some((name, _)) => Err(RuleViolation::new(*name, OrderRule::Instant)),
+            None => Ok(self.0.map(|(_, time)| time)),
+        }
+    }
 }
 
+/// A query, or the rule that it breaks although the schema and the argument rules admit it.
+pub(super) type ParsedQuery = Result<EntityQuery, RuleViolation>;
+
 impl QueryArguments {
-    pub(super) fn filters(self) -> Result<Filters, RuleViolation> {
-        let created_at_min = instant("createdAtMin", self.created_at_min)?;
-        let created_at_max = instant("createdAtMax", self.created_at_max)?;
-        let updated_at_min = instant("updatedAtMin", self.updated_at_min)?;
-        let updated_at_max = instant("updatedAtMax", self.updated_at_max)?;
+    pub(super) fn query(self, operation: OrderOperation, times: &TimeFilters<'_>) -> ParsedQuery {
+        let [
+            created_at_min,
+            created_at_max,
+            updated_at_min,
+            updated_at_max,
+        ] = times.instants()?;
         let small = |emails: Vec<String>| emails.iter().map(|one| one.to_lowercase()).collect();
-        Ok(Filters {
+        let filters = Filters {
             ids: set(self.ids),
             external_ids: set(self.external_ids),
             statuses: set(self.statuses),
@@ -117,23 +150,16 @@ impl QueryArguments {
             created_at_max,
             updated_at_min,
             updated_at_max,
-        })
-    }
-
-    fn query(mut self, operation: OrderOperation) -> Result<EntityQuery, RuleViolation> {
-        let (cursor, page_size) = (self.cursor.take(), self.page_size);
-        let filters = self.filters()?;
-        let after = match &cursor {
-            None => None,
-            Some(text) => {
-                let position = cursor::read(operation, &filters, text);
-                Some(position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))?)
-            }
         };
+        let position = |text: String| {
+            let position = cursor::read(operation, &filters, &text);
+            position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))
+        };
+        let after = self.cursor.map(position).transpose()?;
         Ok(EntityQuery {
             operation,
             filters,
-            page_size: page_size.map_or(PAGE_DEFAULT, Int::get),
+            page_size: self.page_size.map_or(PAGE_DEFAULT, Int::get),
             after,
         })
     }
@@ -145,27 +171,26 @@ fn query_tool(
     filters: &[&str],
 ) -> Tool<OrdersServer> {
     let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
-    let work = move |server: Arc<OrdersServer>, arguments: QueryArguments, cx: CallContext| async move {
-        page(&server, operation, arguments, &cx).await
+    let work = move |server: Arc<OrdersServer>, query: ParsedQuery, cx: CallContext| async move {
+        page(&server, query, &cx).await
     };
-    let tool = Tool::read_only(
+    let tool = Tool::read_only_with_parser(
         operation.name(),
         description,
         argument_schemas::query(&filters),
+        move |arguments| argument_rules::parse_query(operation, arguments),
         work,
     );
-    let rules = move |arguments: &_| argument_rules::check_query(operation, arguments);
-    with_answer_schema(operation, tool).with_argument_rules(rules)
+    with_answer_schema(operation, tool)
 }
 
 async fn page(
     server: &OrdersServer,
-    operation: OrderOperation,
-    arguments: QueryArguments,
+    query: ParsedQuery,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
     let found = async {
-        let request = Request::Query(Box::new(arguments.query(operation)?));
+        let request = Request::Query(Box::new(query?));
         let response = server.ask(&request, None, cx).await?;
         Ok((request, response))
     };
@@ -177,12 +202,12 @@ async fn page(
     };
     let next = match (&request, position) {
         (Request::Query(query), Some(position)) => {
-            Some(cursor::write(operation, &query.filters, position))
+            Some(cursor::write(query.operation, &query.filters, position))
         }
         _ => None,
     };
     let answer = Answer {
-        operation,
+        operation: request.operation(),
         response: &response,
         next: next.as_deref(),
     };

@@ -1,21 +1,24 @@
 //! The published schema of a tool's arguments and the struct that they are read into agree.
 
-mod schema_values;
 mod struct_fields;
 
-use super::query::QueryArguments;
+use super::query::{QueryArguments, TIMES};
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
 use crate::{
-    Adapter, AdapterFuture, Config, OrderOperation, OrdersServer, Request, RequestContext, Response,
+    Adapter, AdapterFuture, Config, Filters, OrderOperation, OrdersServer, Request, RequestContext,
+    Response, cursor,
 };
-use candor_call_fixtures::{answer, answer_line, call, specification_instant};
+use candor_call_fixtures::{
+    ObjectMembers, SchemaValues, answer, answer_line, assert_schema_agreement, call,
+    schema_members, specification_instant,
+};
 use candor_street::{Dispatcher, MetricsHub};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Runs, TestRunner};
-use schema_values::{ObjectMembers, generate};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use struct_fields::struct_fields;
@@ -67,6 +70,24 @@ fn argument_schemas() -> BTreeMap<String, Value> {
     schemas.collect()
 }
 
+/// Returns values that keep the argument rules: a discount below the price, ranges that end after they
+/// start, no cursor, because only a page makes one.
+fn examples() -> Vec<(&'static str, Vec<Value>)> {
+    let min = json!("2024-10-12T14:00:00+02:00");
+    let max = json!("2025-10-12T14:00:00+02:00");
+    vec![
+        ("cursor", Vec::new()),
+        (
+            "unitDiscount",
+            vec![json!("0"), json!("0.5"), json!("00.50")],
+        ),
+        ("createdAtMin", vec![min.clone()]),
+        ("createdAtMax", vec![max.clone()]),
+        ("updatedAtMin", vec![min]),
+        ("updatedAtMax", vec![max]),
+    ]
+}
+
 fn names(object: &Value) -> BTreeSet<&str> {
     let members = object.as_object().unwrap();
     members.keys().map(String::as_str).collect()
@@ -79,13 +100,15 @@ fn arguments_that_fit_the_schema_arrive_whole() {
     let dispatcher = dispatcher(&adapter);
     for (tool, schema) in argument_schemas() {
         let operation = OrderOperation::read(&tool).unwrap();
+        let examples = examples();
+        let values = RefCell::new(SchemaValues::new(&schema, &examples));
         let mut runner = TestRunner::new(Runs {
             cases: 64,
             failure_persistence: None,
             ..Runs::default()
         });
         let generated = runner.run(&any::<u64>(), |seed| {
-            let mut arguments = generate(&schema, ObjectMembers::Some(seed));
+            let mut arguments = values.borrow_mut().generate(ObjectMembers::Some(seed));
             let answered = runtime.block_on(answer(&dispatcher, call(&tool, &arguments)));
             let line = answer_line(&answered);
             prop_assert!(!line.contains("\"isError\":true"), "{arguments}: {line}");
@@ -111,9 +134,8 @@ fn arguments_that_fit_the_schema_arrive_whole() {
 
 /// Asserts that each object of the schema has the members that its struct has.
 fn assert_same_members<T: DeserializeOwned>(schema: &Value) {
-    let mut arguments = generate(schema, ObjectMembers::All);
-    let mut expected = BTreeMap::new();
-    schema_values::members(schema, schema, String::new(), &mut expected);
+    let mut arguments = SchemaValues::new(schema, &examples()).generate(ObjectMembers::All);
+    let mut expected = schema_members(schema);
     expected.get_mut("").unwrap().remove("idempotencyKey");
     arguments
         .as_object_mut()
@@ -142,6 +164,19 @@ fn struct_of_queries_takes_exactly_what_the_schemas_publish() {
             published.extend(names(&schema["properties"]).into_iter().map(str::to_owned));
         }
     }
-    let fields = struct_fields::<QueryArguments>(&Value::Object(serde_json::Map::new()));
+    let mut fields = struct_fields::<QueryArguments>(&Value::Object(serde_json::Map::new()));
+    let root = fields.get_mut("").unwrap();
+    root.extend(TIMES.map(str::to_owned));
     assert_eq!(fields, BTreeMap::from([(String::new(), published)]));
+}
+
+#[test]
+fn types_read_every_member_of_their_schemas() {
+    let mut examples = examples();
+    for tool in super::all() {
+        let operation = OrderOperation::read(tool.name()).unwrap();
+        let cursor = cursor::write(operation, &Filters::default(), "17.ord_1");
+        examples[0] = ("cursor", vec![json!(cursor)]);
+        assert_schema_agreement(&tool, &examples, &[]);
+    }
 }
