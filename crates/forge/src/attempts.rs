@@ -15,7 +15,7 @@ type Numbered = BoxFuture<'static, Result<u64, Cause>>;
 
 /// The attempt to write that a call makes.
 #[derive(Default)]
-pub struct WriteAttempt {
+pub(crate) struct WriteAttempt {
     /// The number of its line, once it is recorded; the record of the outcome names it.
     line: OnceLock<Shared<Numbered>>,
     /// Set by the first end of the call: a write that outlives its answer ends twice.

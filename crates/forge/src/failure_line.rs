@@ -16,17 +16,36 @@ pub const LINE_MESSAGE_CHARS: usize = 500;
 const REPO_MAX: usize = 256;
 
 /// The arguments that the line contains, each only if it has the right form.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Shown {
-    repo: Value,
-    #[serde(rename = "prNumber")]
-    number: Value,
-    sha: Value,
+#[derive(Default)]
+pub(crate) struct LineArguments {
+    repo: Option<String>,
+    number: Option<u64>,
+    sha: Option<String>,
 }
 
-/// Returns the line of a failed call, and `None` for a success.
-pub(crate) fn line<N>(entry: &CallRecord<'_, Github, N>) -> Option<String> {
+impl LineArguments {
+    pub(crate) fn read(arguments: &Value) -> LineArguments {
+        let member = |name| arguments.get(name).unwrap_or(&Value::Null);
+        LineArguments {
+            repo: repo(member("repo")).map(str::to_owned),
+            number: number(member("prNumber")),
+            sha: sha(member("sha")).map(str::to_owned),
+        }
+    }
+
+    /// Parses the arguments of a call that was refused before they were parsed.
+    fn parse(text: &str) -> LineArguments {
+        let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+        LineArguments::read(&arguments)
+    }
+}
+
+/// Returns the line of a failed call, and `None` for a success. `arguments` are those that were noted
+/// when the arguments of the call were parsed.
+pub(crate) fn line<N>(
+    entry: &CallRecord<'_, Github, N>,
+    arguments: Option<&LineArguments>,
+) -> Option<String> {
     let (code, message, state) = match &entry.outcome {
         CallOutcome::Done(_) => return None,
         CallOutcome::Failed(fault) => {
@@ -37,22 +56,26 @@ pub(crate) fn line<N>(entry: &CallRecord<'_, Github, N>) -> Option<String> {
             (fault.row().code.number(), fault.message().to_owned(), None)
         }
     };
-    let text = entry.call.and_then(|call| call.arguments.as_deref());
-    let shown: Shown = text
-        .filter(|_| entry.tool.is_some())
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default();
+    let unparsed = || {
+        let call = entry.call.filter(|_| entry.tool.is_some());
+        let text = call.and_then(|call| call.arguments.as_deref());
+        text.map(LineArguments::parse).unwrap_or_default()
+    };
+    let parsed = arguments.is_none().then(unparsed);
+    let shown = arguments.or(parsed.as_ref());
+    let repo = shown.and_then(|shown| shown.repo.as_deref());
+    let sha = shown.and_then(|shown| shown.sha.as_deref());
     let mut line = String::with_capacity(128 + message.len());
-    let (tool, repo) = (entry.tool.unwrap_or("-"), repo(&shown.repo).unwrap_or("-"));
+    let (tool, repo) = (entry.tool.unwrap_or("-"), repo.unwrap_or("-"));
     line.extend(["jsonrpc_error tool=", tool, " code="]);
     // Writing to a string cannot fail.
     let _ = write!(line, "{code}");
     line.extend([" repo=", repo, " pr="]);
-    match number(&shown.number) {
+    match shown.and_then(|shown| shown.number) {
         Some(number) => _ = write!(line, "{number}"),
         None => line.push('-'),
     }
-    let sha = sha(&shown.sha).unwrap_or("-");
+    let sha = sha.unwrap_or("-");
     let state = state.filter(|state| is_word(state)).unwrap_or("-");
     line.extend([" sha=", sha, " state=", state, " msg=\""]);
     quote(&message, &mut line);
@@ -130,7 +153,7 @@ mod tests {
 
     fn of(outcome: CallOutcome<'_, Github>, tool: Option<&str>, arguments: &str) -> Option<String> {
         let call = candor_call_fixtures::call("any", arguments);
-        line(&CallRecord {
+        let entry = CallRecord {
             call: Some(&call),
             number: Some(1),
             notes: Some(&()),
@@ -140,7 +163,13 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
             took: Duration::ZERO,
             follows: None,
-        })
+        };
+        let line = super::line(&entry, None);
+        let noted = LineArguments::parse(arguments);
+        if tool.is_some() {
+            assert_eq!(line, super::line(&entry, Some(&noted)));
+        }
+        line
     }
 
     fn failed(failure: Failure, tool: &str, arguments: &str) -> String {

@@ -11,6 +11,7 @@ mod forge;
 pub mod github;
 pub mod local;
 mod model;
+mod notes;
 mod repo_name;
 mod server;
 mod tools;

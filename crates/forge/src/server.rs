@@ -1,10 +1,11 @@
 //! The server: permissions, limits, the log of writes, and the tools.
 
 use crate::allow_list::AllowList;
-use crate::attempts::{Attempts, WriteAttempt};
+use crate::attempts::Attempts;
 use crate::dialect::Github;
-use crate::failure_line::line;
+use crate::failure_line::{LineArguments, line};
 use crate::forge::{BackendContext, Forge};
+use crate::notes::ForgeNotes;
 use crate::write_log::{self, WriteLog};
 use crate::{DenialReason, Failure, RepoName, tools};
 use candor_fault::Dialect as _;
@@ -115,7 +116,7 @@ impl ForgeServer {
     pub(crate) fn backend_context(
         &self,
         writes: bool,
-        cx: &CallContext<WriteAttempt>,
+        cx: &CallContext<ForgeNotes>,
     ) -> BackendContext {
         let limit = if writes {
             WRITE_DEADLINE
@@ -131,7 +132,7 @@ impl ForgeServer {
     /// Records the attempt to write. An attempt that cannot be recorded is not made.
     async fn attempt(
         &self,
-        cx: &CallContext<WriteAttempt>,
+        cx: &CallContext<ForgeNotes>,
         tool: &'static str,
         arguments: &Value,
     ) -> Result<(), Fault<Github>> {
@@ -139,7 +140,7 @@ impl ForgeServer {
         let shown = write_log::summary(arguments);
         let line = write_log::attempt(at, tool, &cx.call.peer, &cx.call.client, &shown);
         let effect = Effect::None;
-        let recorded = self.attempts.record(&cx.notes, line).await;
+        let recorded = self.attempts.record(&cx.notes.attempt, line).await;
         recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
     }
 
@@ -162,6 +163,12 @@ impl ForgeServer {
     }
 }
 
+/// Notes what the line of a failure contains of the arguments.
+fn note_arguments(cx: &CallContext<ForgeNotes>, arguments: &Value) {
+    let noted = &cx.notes.line_arguments;
+    noted.get_or_init(|| LineArguments::read(arguments));
+}
+
 fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
@@ -182,7 +189,7 @@ impl fmt::Debug for ForgeServer {
 
 impl Server for ForgeServer {
     type Dialect = Github;
-    type Notes = WriteAttempt;
+    type Notes = ForgeNotes;
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
@@ -192,7 +199,7 @@ impl Server for ForgeServer {
         self.config.failures.form(era)
     }
 
-    fn gate(&self, cx: &CallContext<WriteAttempt>, tool: &Tool<Self>) -> Result<(), Fault<Github>> {
+    fn gate(&self, cx: &CallContext<ForgeNotes>, tool: &Tool<Self>) -> Result<(), Fault<Github>> {
         let may_write = cx.call.peer.may_write;
         let denied = match (tool.writes(), self.config.allow_writes, may_write) {
             (false, _, _) | (true, true, true) => return Ok(()),
@@ -212,10 +219,11 @@ impl Server for ForgeServer {
 
     async fn guard(
         &self,
-        cx: &CallContext<WriteAttempt>,
+        cx: &CallContext<ForgeNotes>,
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
+        note_arguments(cx, arguments);
         if let Some(repo) = text(arguments, "repo").and_then(RepoName::parse) {
             self.policy(tool, &repo, fork(&repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;
@@ -226,14 +234,24 @@ impl Server for ForgeServer {
         Ok(Permit::default())
     }
 
+    fn complete_refusal(
+        &self,
+        fault: Fault<Github>,
+        cx: &CallContext<ForgeNotes>,
+        arguments: &Value,
+    ) -> Fault<Github> {
+        note_arguments(cx, arguments);
+        fault
+    }
+
     async fn record(
         &self,
-        entry: &CallRecord<'_, Github, WriteAttempt>,
+        entry: &CallRecord<'_, Github, ForgeNotes>,
     ) -> Result<Option<Receipt>, Cause> {
-        let Some(attempt) = entry.notes else {
+        let Some(notes) = entry.notes else {
             return Ok(None);
         };
-        let Some(of) = attempt.number().await else {
+        let Some(of) = notes.attempt.number().await else {
             return Ok(None);
         };
         let ended = write_log::WriteOutcome::of(entry);
@@ -241,10 +259,11 @@ impl Server for ForgeServer {
         Ok(None)
     }
 
-    fn note(&self, entry: &CallRecord<'_, Github, WriteAttempt>) {
+    fn note(&self, entry: &CallRecord<'_, Github, ForgeNotes>) {
         // Only an answer has a line, not the outcome of a write that ends after it.
-        let is_answer = entry.notes.is_none_or(WriteAttempt::mark_ended);
-        if let Some(line) = line(entry).filter(|_| is_answer) {
+        let is_answer = entry.notes.is_none_or(|notes| notes.attempt.mark_ended());
+        let arguments = entry.notes.and_then(|notes| notes.line_arguments.get());
+        if let Some(line) = line(entry, arguments).filter(|_| is_answer) {
             (self.lines)(line);
         }
     }

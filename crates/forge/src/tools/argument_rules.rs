@@ -1,29 +1,44 @@
-//! The two rules that no schema can state: a path twice in `files`, and base64 that does not decode.
+//! Parses the arguments of `commit_files`, which have two rules that no schema can state: each path is given
+//! once, and base64 decodes.
 
-use super::commit::CommitFile;
+use super::commit::{CommitArguments, CommitFile};
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Checks the files of `commit_files`.
-pub(super) fn check_files(arguments: &Value) -> Violations {
+/// Parses the arguments of `commit_files`. Returns `None` if their form is wrong.
+pub(super) fn parse_commit(arguments: &Value) -> Result<Option<CommitArguments>, Violations> {
     let files = arguments.get("files").and_then(Value::as_array);
     let mut first = BTreeMap::new();
     let mut violations = Violations::default();
-    for (index, file) in files.into_iter().flatten().enumerate() {
-        if let Some(path) = file.get("path").and_then(Value::as_str) {
+    let mut parsed = files.map(|_| Vec::new());
+    for (index, value) in files.into_iter().flatten().enumerate() {
+        if let Some(path) = value.get("path").and_then(Value::as_str) {
             match first.get(path) {
                 Some(earlier) => violations.push(repeated(index, *earlier, path)),
                 None => _ = first.insert(path, index),
             }
         }
-        let content = CommitFile::deserialize(file);
-        if content.is_ok_and(|content| content.bytes().is_none()) {
-            violations.push(undecodable(index, &file["content"]));
+        match (
+            CommitFile::deserialize(value).map(CommitFile::decode),
+            &mut parsed,
+        ) {
+            (Ok(Some(file)), Some(parsed)) => parsed.push(file),
+            (Ok(None), _) => violations.push(undecodable(index, &value["content"])),
+            (Ok(Some(_)), None) => {}
+            (Err(_), parsed) => *parsed = None,
         }
     }
-    violations
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let Some((mut request, files)) = CommitArguments::deserialize(arguments).ok().zip(parsed)
+    else {
+        return Ok(None);
+    };
+    request.files = files;
+    Ok(Some(request))
 }
 
 fn place(index: usize, member: &str) -> ArgumentPath {

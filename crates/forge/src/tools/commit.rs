@@ -1,7 +1,7 @@
 //! `commit_files`: one commit on a branch, all files or none.
 
-use super::argument_rules::check_files;
-use super::{ToolSpec, write_tool};
+use super::argument_rules::parse_commit;
+use super::{ToolSpec, write_tool_with_parser};
 use crate::fields::{self, answer, arguments, branch_to_write, one_of, repo, text};
 use crate::forge::BackendContext;
 use crate::model::NewFile;
@@ -9,7 +9,6 @@ use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use candor_fault::Cause;
 use candor_street::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,36 +17,40 @@ use std::sync::Arc;
 /// The encoding of a file's content in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum CommitFileEncoding {
+enum CommitFileEncoding {
     #[default]
     Utf8,
     Base64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct CommitFile {
-    pub(super) path: String,
-    pub(super) content: String,
+pub(super) struct CommitFile<'a> {
+    path: String,
+    content: &'a str,
     #[serde(default)]
-    pub(super) encoding: CommitFileEncoding,
+    encoding: CommitFileEncoding,
 }
 
-impl CommitFile {
-    /// Returns the bytes of the content. Returns `None` if its base64 does not decode.
-    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
-        match self.encoding {
-            CommitFileEncoding::Utf8 => Some(self.content.as_bytes().to_vec()),
-            CommitFileEncoding::Base64 => STANDARD.decode(&self.content).ok(),
-        }
+impl CommitFile<'_> {
+    /// Decodes the content. Returns `None` if it is not valid base64.
+    pub(super) fn decode(self) -> Option<NewFile> {
+        let path = self.path;
+        let bytes = match self.encoding {
+            CommitFileEncoding::Utf8 => self.content.as_bytes().to_vec(),
+            CommitFileEncoding::Base64 => STANDARD.decode(self.content).ok()?,
+        };
+        Some(NewFile { path, bytes })
     }
 }
 
 #[derive(Deserialize)]
-struct CommitArguments {
+pub(super) struct CommitArguments {
     repo: RepoName,
     branch: String,
     message: String,
-    files: Vec<CommitFile>,
+    /// The files, decoded by the argument rules.
+    #[serde(skip)]
+    pub(super) files: Vec<NewFile>,
 }
 
 #[derive(Serialize)]
@@ -64,20 +67,11 @@ async fn commit(
     context: BackendContext,
     arguments: CommitArguments,
 ) -> Result<CommitAnswer, Failure> {
-    let read = |file: &CommitFile| {
-        let bytes = file.bytes()?;
-        let path = file.path.clone();
-        Some(NewFile { path, bytes })
-    };
-    let files: Option<Vec<_>> = arguments.files.iter().map(read).collect();
-    // The argument rules have refused content that does not decode.
-    let undecoded = || Failure::Broken("a content does not decode", Cause::from("base64"));
-    let files = files.ok_or_else(undecoded)?;
     let CommitArguments {
         repo,
         branch,
         message,
-        ..
+        files,
     } = arguments;
     let made = server
         .forge
@@ -124,5 +118,5 @@ pub(super) fn commit_files() -> Tool<ForgeServer> {
             &[],
         ),
     };
-    write_tool(spec, commit).with_argument_rules(check_files)
+    write_tool_with_parser(spec, parse_commit, commit)
 }

@@ -9,13 +9,15 @@ mod mergeability;
 mod pulls;
 mod repositories;
 
-use crate::attempts::WriteAttempt;
+use crate::dialect::Github;
 use crate::forge::BackendContext;
 use crate::model::{Paging, Revision};
+use crate::notes::ForgeNotes;
 use crate::server::ForgeServer;
 use crate::{Failure, fields};
+use candor_fault::{Fault, Violations};
 use candor_schema::Int;
-use candor_street::{CallContext, Tool, reply};
+use candor_street::{CallContext, Reply, Tool, reply};
 pub use contents::FILE_MAX;
 pub use pulls::PATCHES_MAX;
 pub use repositories::README_MAX;
@@ -61,17 +63,16 @@ struct ToolSpec {
 /// Creates a tool that reads.
 fn read_tool<T, A, F>(
     spec: ToolSpec,
-    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
+    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Send + Sync + 'static,
 ) -> Tool<ForgeServer>
 where
     T: DeserializeOwned + Send + 'static,
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<WriteAttempt>| async move {
+    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<ForgeNotes>| {
         let context = server.backend_context(false, &cx);
-        let done = run(server, context, arguments).await;
-        reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
+        answer(run(server, context, arguments), cx)
     };
     Tool::read_only(spec.name, spec.description, spec.input, work)
         .with_output_schema(spec.output, None)
@@ -81,21 +82,49 @@ where
 /// Creates a tool that changes something.
 fn write_tool<T, A, F>(
     spec: ToolSpec,
-    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Copy + Send + Sync + 'static,
+    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Send + Sync + 'static,
 ) -> Tool<ForgeServer>
 where
     T: DeserializeOwned + Send + 'static,
     A: Serialize + 'static,
     F: Future<Output = Result<A, Failure>> + Send + 'static,
 {
-    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<WriteAttempt>| async move {
+    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<ForgeNotes>| {
         let context = server.backend_context(true, &cx);
-        let done = run(server, context, arguments).await;
-        reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
+        answer(run(server, context, arguments), cx)
     };
     Tool::mutating(spec.name, spec.description, spec.input, work)
         .with_output_schema(spec.output, None)
         .open_world()
+}
+
+/// As [`write_tool`], for arguments with rules that no schema can state.
+fn write_tool_with_parser<T, A, F>(
+    spec: ToolSpec,
+    parse: fn(&Value) -> Result<Option<T>, Violations>,
+    run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Send + Sync + 'static,
+) -> Tool<ForgeServer>
+where
+    T: Send + 'static,
+    A: Serialize + 'static,
+    F: Future<Output = Result<A, Failure>> + Send + 'static,
+{
+    let work = move |server: Arc<ForgeServer>, arguments: T, cx: CallContext<ForgeNotes>| {
+        let context = server.backend_context(true, &cx);
+        answer(run(server, context, arguments), cx)
+    };
+    Tool::mutating_with_parser(spec.name, spec.description, spec.input, parse, work)
+        .with_output_schema(spec.output, None)
+        .open_world()
+}
+
+/// Waits for the work of a tool and serializes its result.
+async fn answer<A: Serialize>(
+    work: impl Future<Output = Result<A, Failure>>,
+    cx: CallContext<ForgeNotes>,
+) -> Result<Reply, Fault<Github>> {
+    let done = work.await;
+    reply(&done.map_err(|failure| failure.fault(cx.mark.effect()))?)
 }
 
 /// The argument `page` or `per_page`.
@@ -139,7 +168,9 @@ fn number(number: PullNumber) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_call_fixtures::assert_schema_agreement;
     use candor_street::Tools;
+    use serde_json::json;
 
     /// The maximum size of `tools/list`: clients put it into every prompt.
     const LIST_MAX: usize = 24 * 1024;
@@ -154,5 +185,13 @@ mod tests {
         let own = listed(all());
         assert!(own <= LIST_MAX, "{own}");
         assert!(listed(all().into_iter().chain(extended()).collect()) > own);
+    }
+
+    #[test]
+    fn schemas_agree_with_the_types_of_arguments() {
+        let examples = [("content", vec![json!("aGk=")])];
+        for tool in all().into_iter().chain(extended()) {
+            assert_schema_agreement(&tool, &examples, &[]);
+        }
     }
 }
