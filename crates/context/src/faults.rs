@@ -96,17 +96,11 @@ pub(crate) fn problem_kind(error: Errno) -> CacheProblemKind {
 
 /// Applies the fixed order of arguments, the query before the budget: a query that is too long or
 /// contains a NUL, which no schema can state, outweighs violations of other arguments.
-pub(crate) fn prefer_query_failure(
-    fault: Fault<Context>,
-    arguments: Option<&str>,
-) -> Fault<Context> {
+pub(crate) fn prefer_query_failure(fault: Fault<Context>, arguments: &Value) -> Fault<Context> {
     if fault.violations().is_empty() || fault.is(codes::CacheMissing) {
         return fault;
     }
-    let arguments: Option<Value> = arguments.and_then(|text| serde_json::from_str(text).ok());
-    let query = arguments
-        .as_ref()
-        .and_then(|all| all.get("query")?.as_str());
+    let query = arguments.get("query").and_then(Value::as_str);
     match query.map(Query::new) {
         Some(Err(failure)) => failure.fault().with_violations(fault.violations().clone()),
         _ => fault,

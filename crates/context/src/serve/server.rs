@@ -11,6 +11,7 @@ use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use crate::serve::tools;
 use candor_fault::Fault;
 use candor_street::{CallContext, Clock, Reply, Server, Tools, reply_text};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -141,8 +142,13 @@ impl Server for ContextServer {
         &self.tools
     }
 
-    fn complete(&self, fault: Fault<Context>, cx: &CallContext) -> Fault<Context> {
-        faults::prefer_query_failure(fault, cx.call.arguments.as_deref())
+    fn complete_refusal(
+        &self,
+        fault: Fault<Context>,
+        _: &CallContext,
+        arguments: &Value,
+    ) -> Fault<Context> {
+        faults::prefer_query_failure(fault, arguments)
     }
 
     fn note(&self, entry: &candor_street::CallRecord<'_, Context>) {

@@ -163,6 +163,7 @@ pub(super) fn inspect_cache() -> Tool<ContextServer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_call_fixtures::assert_schema_agreement;
     use candor_schema::Schema;
     use proptest::prelude::*;
     use proptest::sample::select;
@@ -230,5 +231,12 @@ mod tests {
             }
             agree::<NoArguments>(&of_nothing, &arguments);
         });
+    }
+
+    #[test]
+    fn types_read_every_member_of_their_schemas() {
+        for tool in [resolve(), passages(), list_caches(), inspect_cache()] {
+            assert_schema_agreement(&tool, &[], &[]);
+        }
     }
 }
