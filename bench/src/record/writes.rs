@@ -126,7 +126,7 @@ fn approved(root: &Root) -> io::Result<Signers> {
         "title": "Bench", "objective": "Measure writes",
         "phase": [{ "id": "WORK", "allow": ["src/**"], "operations": ["create", "modify"] }],
     });
-    let plan = Plan::from_value(plan).map_err(io::Error::other)?;
+    let plan = Plan::from_value(&plan).map_err(io::Error::other)?;
     let (hash, _) = store::save(&root.disk(), &plan)?;
     let key = ApproverKey::generate(&mut OsRng, APPROVER).map_err(io::Error::other)?;
     let now = clock().now();

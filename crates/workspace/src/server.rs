@@ -184,7 +184,7 @@ fn plan_claim(arguments: &Value) -> PlanClaim {
     }
 }
 
-/// Parses the arguments of a call that was refused before its arguments were checked.
+/// Parses the arguments of a call that was refused before its arguments were parsed.
 fn unchecked_claim(call: &Call) -> PlanClaim {
     let arguments = call.arguments.as_deref().unwrap_or("{}");
     plan_claim(&serde_json::from_str(arguments).unwrap_or_default())
@@ -214,6 +214,17 @@ impl Server for WorkspaceServer {
         self.claim(arguments)
             .map_err(|failure| self.raise(&cx.notes, &failure))?;
         Ok(Permit::default())
+    }
+
+    fn complete_refusal(
+        &self,
+        fault: Fault<Workspace>,
+        cx: &CallContext<CallNotes>,
+        arguments: &Value,
+    ) -> Fault<Workspace> {
+        let claim = plan_claim(arguments);
+        cx.notes.update(|notes| notes.claim = Some(claim));
+        fault
     }
 
     fn complete(&self, fault: Fault<Workspace>, cx: &CallContext<CallNotes>) -> Fault<Workspace> {

@@ -123,7 +123,7 @@ mod tests {
         let phase = json!({"id": "A", "allow": [], "operations": []});
         let mut plan = json!({"title": "t", "objective": "o", "phase": [phase]});
         change(&mut plan);
-        Plan::from_value(plan).unwrap_err()
+        Plan::from_value(&plan).unwrap_err()
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads a plan from a JSON object.
-    pub fn from_value(value: Value) -> Result<Plan, PlanError> {
-        let plan: Plan = serde_json::from_value(value).map_err(|error| PlanError::Shape {
+    /// Parses the plan in a JSON object.
+    pub fn from_value(value: &Value) -> Result<Plan, PlanError> {
+        let plan = Plan::deserialize(value).map_err(|error| PlanError::Shape {
             message: error.to_string(),
         })?;
         bounds::check(&plan)?;
@@ -279,7 +279,7 @@ mod tests {
     fn what_is_not_known_is_refused_and_what_is_left_out_is_least() {
         let phase = json!({"id": "A", "allow": ["a"], "operations": ["modify", "create"]});
         let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
-        let read = Plan::from_value(plan.clone()).unwrap();
+        let read = Plan::from_value(&plan).unwrap();
         let only = &read.phases[0];
         assert_eq!(only.preflight, Preflight::OnRequest);
         assert!(!only.network && only.verify.is_empty() && only.writable.is_empty());
@@ -289,14 +289,14 @@ mod tests {
         for (pointer, member) in [("", "phases"), ("/phase/0", "alow")] {
             let mut plan = plan.clone();
             plan.pointer_mut(pointer).unwrap()[member] = json!([]);
-            let refused = Plan::from_value(plan).unwrap_err();
+            let refused = Plan::from_value(&plan).unwrap_err();
             assert!(matches!(refused, PlanError::Shape { .. }), "{refused:?}");
         }
         for missing in ["id", "allow", "operations"] {
             let mut plan = plan.clone();
             let phase = plan["phase"][0].as_object_mut().unwrap();
             phase.shift_remove(missing);
-            assert!(Plan::from_value(plan).is_err(), "{missing}");
+            assert!(Plan::from_value(&plan).is_err(), "{missing}");
         }
     }
 }

@@ -141,7 +141,7 @@ mod tests {
             let value = serde_json::to_value(&plan).unwrap();
             static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(schema()).unwrap());
             if SCHEMA.check(&value).is_ok() {
-                prop_assert_eq!(Plan::from_value(value).unwrap(), plan);
+                prop_assert_eq!(Plan::from_value(&value).unwrap(), plan);
             }
         }
     }

@@ -252,7 +252,7 @@ pub(super) mod tests {
         #[test]
         fn json_says_the_same(plan in plan()) {
             let value = serde_json::to_value(&plan).unwrap();
-            prop_assert_eq!(Plan::from_value(value).unwrap(), plan);
+            prop_assert_eq!(Plan::from_value(&value).unwrap(), plan);
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! `read_audit_log` and `verify_audit_log`.
 
-use super::ToolContext;
+use super::{NoArguments, ToolContext};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, number};
 use crate::notes::CallNotes;
@@ -55,7 +55,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "verify_audit_log",
             "Check every line of the audit log and its checkpoints.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
+            |server: Arc<WorkspaceServer>, _: NoArguments, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, verify)
             },
         ),

@@ -17,10 +17,11 @@ use crate::server::WorkspaceServer;
 use crate::session::Session;
 use candor_fault::Fault;
 use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub(crate) use sessions::BEGIN_SESSION;
+pub(crate) use writing::{ChangeRequest, PlanChoice, RequestedChange};
 
 pub use audit::{MAX_LINES, MAX_LINES_BYTES};
 pub use plans::MAX_WAIT_S;
@@ -115,6 +116,10 @@ pub(crate) fn disagreement(tools: &Tools<WorkspaceServer>, role: Role) -> Option
         .map(|name| format!("the tool {name} is in the register, but it is not served"))
 }
 
+/// The arguments of a tool that has none.
+#[derive(Deserialize)]
+struct NoArguments {}
+
 /// The context of a running tool.
 struct ToolContext {
     server: Arc<WorkspaceServer>,
@@ -166,6 +171,7 @@ async fn run(
 mod tests {
     use super::*;
     use crate::fields::MAX_CHANGES;
+    use candor_call_fixtures::assert_schema_agreement;
     use candor_schema::Schema;
     use serde_json::{Value, json};
 
@@ -198,5 +204,31 @@ mod tests {
         assert!(takes("write_failure_report", &report(MAX_TITLE, MAX_BODY)));
         assert!(!takes("write_failure_report", &report(MAX_TITLE + 1, 1)));
         assert!(!takes("write_failure_report", &report(1, MAX_BODY + 1)));
+    }
+
+    #[test]
+    fn schemas_agree_with_the_types_of_arguments() {
+        let phase = json!({
+            "id": "A",
+            "allow": ["src/**"],
+            "operations": ["create"],
+            "verify": [["cargo", "test"]],
+            "preflight": "each_write",
+            "writable": ["target"],
+            "network": true,
+            "env": ["PATH"],
+            "policy": {
+                "profiles": ["rust-strict"],
+                "exceptions": [{ "rule": "r", "path": "src/a.rs", "reason": "why" }]
+            }
+        });
+        let plan = json!({ "title": "t", "objective": "o", "phase": [phase] });
+        let text = crate::plan::render(&crate::plan::Plan::from_value(&plan).unwrap());
+        let content = [json!(text), json!("aGk=")];
+        let examples = [("plan", vec![plan]), ("content", content.to_vec())];
+        for tool in Role::ALL.into_iter().flat_map(all) {
+            // The guard reads the role.
+            assert_schema_agreement(&tool, &examples, &["role"]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plans::protected;
 use super::{ToolContext, stopped_failure};
-use crate::argument_rules::{no_plan, of_plan};
+use crate::argument_rules::{no_plan, parse_plan};
 use crate::failure::Failure;
 use crate::fields::{arguments, one_of};
 use crate::notes::{CallNotes, Subject};
@@ -11,20 +11,12 @@ use crate::server::WorkspaceServer;
 use crate::tools::writing::{PendingChanges, apply};
 use crate::write::{ChangeKind, FileChange, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_fault::Violations;
 use candor_street::{CallContext, Reply, Tool, reply};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
 
 const DIR_MODE: u32 = 0o755;
-
-#[derive(Deserialize)]
-struct PlanInput {
-    plan: Option<Value>,
-    content: Option<String>,
-}
 
 pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     let schema = |with_schema: bool| {
@@ -39,72 +31,58 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         one_of(arguments(&[], members), &["plan", "content"])
     };
     vec![
-        Tool::read_only(
+        Tool::read_only_with_parser(
             "lint_plan",
             "Everything that is wrong or dubious about a plan, and its canonical text. Saves nothing.",
             schema(false),
-            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext<CallNotes>| {
-                super::answer(server, cx, move |_| lint(&given))
+            parse_plan,
+            |server: Arc<WorkspaceServer>, plan: Plan, cx: CallContext<CallNotes>| {
+                super::answer(server, cx, move |_| Ok(lint(&plan)))
             },
-        )
-        .with_argument_rules(of_plan),
-        Tool::mutating(
+        ),
+        Tool::mutating_with_parser(
             "save_plan",
             "Save a plan as a draft in docs/plans. It allows nothing until a person has approved it.",
             schema(true),
-            |server: Arc<WorkspaceServer>, given: PlanInput, cx: CallContext<CallNotes>| {
-                super::run(server, cx, move |work| save(work, &given))
+            parse_plan,
+            |server: Arc<WorkspaceServer>, plan: Plan, cx: CallContext<CallNotes>| {
+                super::run(server, cx, move |work| save(work, &plan))
             },
         )
-        .with_argument_rules(of_plan)
         .additive()
         .idempotent(),
     ]
 }
 
-/// Reads the given plan. Input that is not a plan is a violation.
-fn read(given: &PlanInput) -> Result<Plan, Failure> {
-    let (member, read) = match (&given.plan, &given.content) {
-        (Some(plan), _) => ("plan", Plan::from_value(plan.clone())),
-        (None, Some(text)) => ("content", plan::parse(text)),
-        (None, None) => ("content", plan::parse("")),
-    };
-    read.map_err(|error| wrong(member, &error).into())
-}
-
-fn wrong(member: &str, error: &PlanError) -> Violations {
-    std::iter::once(no_plan(member, error)).collect()
-}
-
-fn lint(given: &PlanInput) -> Result<Value, Failure> {
-    let plan = read(given)?;
-    let text = plan::render(&plan);
-    let lints = plan::lint(&plan, &protected);
-    Ok(json!({
+fn lint(plan: &Plan) -> Value {
+    let text = plan::render(plan);
+    let lints = plan::lint(plan, &protected);
+    json!({
         "valid": lints.iter().all(|lint| lint.severity != Severity::Error),
         "lints": lints,
         "plan_hash": plan::hash(&text).as_str(),
         "content": text,
-    }))
+    })
 }
 
-fn save(work: &ToolContext, given: &PlanInput) -> Result<Reply, Failure> {
+fn save(work: &ToolContext, plan: &Plan) -> Result<Reply, Failure> {
     let ToolContext {
         server,
         session,
         cx,
     } = work;
-    let plan = read(given)?;
-    let lints = plan::lint(&plan, &protected);
+    let lints = plan::lint(plan, &protected);
     if let Some(error) = lints.iter().find(|lint| lint.severity == Severity::Error) {
         let message = format!("{} {}", error.at, error.message);
         let error = PlanError::Shape { message };
-        return Err(wrong("plan", &error).into());
+        return Err(Failure::Arguments(
+            std::iter::once(no_plan("plan", &error)).collect(),
+        ));
     }
     if server.config.read_only {
         return Err(Failure::ReadOnly);
     }
-    let text = plan::render(&plan);
+    let text = plan::render(plan);
     let hash = plan::hash(&text);
     let path = store::path(&hash);
     cx.notes

@@ -1,7 +1,7 @@
 //! `list_plans`, `read_plan` and `wait_for_approval`, and which plan a call goes by.
 
-use super::ToolContext;
 use super::writing::PlanChoice;
+use super::{NoArguments, ToolContext};
 use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "list_plans",
             "The plans of the workspace, and which are approved.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
+            |server: Arc<WorkspaceServer>, _: NoArguments, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, list)
             },
         ),

@@ -1,5 +1,6 @@
 //! `begin_session` and `session_status`.
 
+use super::NoArguments;
 use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
@@ -12,7 +13,7 @@ use candor_fault::Fault;
 use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 pub(crate) const BEGIN_SESSION: &str = "begin_session";
@@ -75,7 +76,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             "session_status",
             "Session, role, root, and whether it is locked and why.",
             arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: Value, cx: CallContext<CallNotes>| {
+            |server: Arc<WorkspaceServer>, _: NoArguments, cx: CallContext<CallNotes>| {
                 super::answer(server, cx, |work| status(&work.server, &work.session))
             },
         ),

@@ -3,7 +3,7 @@
 use super::plans::{ChosenPlan, choose};
 use super::reading::denied;
 use super::{ToolContext, preflight, stopped_failure};
-use crate::argument_rules;
+use crate::argument_rules::{parse_changes, parse_write};
 use crate::audit_line;
 use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
@@ -13,13 +13,11 @@ use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
 use crate::plan::{Operation, Scope};
 use crate::policy;
 use crate::protected::{DenyRead, is_write_protected};
-use crate::reading::{ContentEncoding, MAX_WHOLE_BYTES, ReadError};
+use crate::reading::{MAX_WHOLE_BYTES, ReadError};
 use crate::server::WorkspaceServer;
 use crate::write::{
     AppliedChanges, ChangeKind, ChangeOrigin, FileChange, WriteTurn, hash_of, read_hash,
 };
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::{ArgumentPath as At, Cause, PathStep, Violation, excerpt};
 use candor_street::{CallContext, Pending, Reply, Tool, reply};
@@ -35,9 +33,11 @@ pub const MAX_PATHS_BYTES: usize = 64 * 1024;
 
 /// A change that a caller requests.
 #[derive(Deserialize)]
-struct RequestedChange {
+pub(crate) struct RequestedChange {
     path: String,
-    content: Option<String>,
+    /// The whole new content, decoded by the argument rules.
+    #[serde(skip)]
+    pub(crate) content: Option<Vec<u8>>,
     edits: Option<Vec<Edit>>,
     patch: Option<String>,
     previous_hash: Option<String>,
@@ -45,30 +45,19 @@ struct RequestedChange {
     create_only: bool,
     #[serde(default)]
     delete: bool,
-    #[serde(default)]
-    encoding: ContentEncoding,
 }
 
 /// The plan and phase of a call.
 #[derive(Deserialize)]
-pub(super) struct PlanChoice {
+pub(crate) struct PlanChoice {
     pub(super) plan_hash: Option<String>,
     pub(super) phase_id: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct WriteFile {
-    #[serde(flatten)]
-    wanted: RequestedChange,
-    #[serde(flatten)]
-    by: PlanChoice,
-}
-
-#[derive(Deserialize)]
-struct ApplyChanges {
-    changes: Vec<RequestedChange>,
-    #[serde(flatten)]
-    by: PlanChoice,
+/// The changes that a call requests, and the plan that allows them.
+pub(crate) struct ChangeRequest {
+    pub(crate) changes: Vec<RequestedChange>,
+    pub(crate) by: PlanChoice,
 }
 
 #[derive(Deserialize)]
@@ -91,19 +80,18 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
     let change = one_of(change, &["content", "edits", "patch", "delete"]);
     vec![
-        Tool::mutating(
+        Tool::mutating_with_parser(
             "write_file",
             "Create or change one file, by its whole content, by edits or by a patch. For several files at once use apply_changes.",
             one_of(arguments(&["path"], planned(content())), &ways),
-            |server: Arc<WorkspaceServer>, asked: WriteFile, cx: CallContext<CallNotes>| {
+            parse_write,
+            |server: Arc<WorkspaceServer>, request: ChangeRequest, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
-                    let changed = change_files(work, vec![asked.wanted], &asked.by)?;
-                    changed.reply(true)
+                    change_files(work, request)?.reply(true)
                 })
             },
-        )
-        .with_argument_rules(argument_rules::of_file),
-        Tool::mutating(
+        ),
+        Tool::mutating_with_parser(
             "apply_changes",
             "Write and delete several files, all or none of them.",
             arguments(
@@ -112,14 +100,13 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                     "changes": { "type": "array", "minItems": 1, "maxItems": MAX_CHANGES, "items": change }
                 })),
             ),
-            |server: Arc<WorkspaceServer>, asked: ApplyChanges, cx: CallContext<CallNotes>| {
+            parse_changes,
+            |server: Arc<WorkspaceServer>, request: ChangeRequest, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
-                    let changed = change_files(work, asked.changes, &asked.by)?;
-                    changed.reply(false)
+                    change_files(work, request)?.reply(false)
                 })
             },
-        )
-        .with_argument_rules(argument_rules::of_changes),
+        ),
         Tool::mutating(
             "delete_file",
             "Delete one file that you have read.",
@@ -132,7 +119,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             ),
             |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
-                    let wanted = RequestedChange {
+                    let change = RequestedChange {
                         path: asked.path,
                         content: None,
                         edits: None,
@@ -140,10 +127,12 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
                         previous_hash: Some(asked.previous_hash),
                         create_only: false,
                         delete: true,
-                        encoding: ContentEncoding::Utf8,
                     };
-                    let changed = change_files(work, vec![wanted], &asked.by)?;
-                    changed.reply(true)
+                    let request = ChangeRequest {
+                        changes: vec![change],
+                        by: asked.by,
+                    };
+                    change_files(work, request)?.reply(true)
                 })
             },
         ),
@@ -181,20 +170,20 @@ impl ChangedFiles {
     }
 }
 
-fn change_files(
-    work: &ToolContext,
-    wanted: Vec<RequestedChange>,
-    by: &PlanChoice,
-) -> Result<ChangedFiles, Failure> {
+fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFiles, Failure> {
     let ToolContext {
         server,
         session,
         cx,
     } = work;
-    let mut targets = Vec::with_capacity(wanted.len());
+    let ChangeRequest {
+        changes: requested,
+        by,
+    } = request;
+    let mut targets = Vec::with_capacity(requested.len());
     let mut length = 0;
-    for wanted in &wanted {
-        let target = resolve_target(work, &wanted.path)?;
+    for change in &requested {
+        let target = resolve_target(work, &change.path)?;
         length += target.path.len();
         targets.push(target);
         if length > MAX_PATHS_BYTES {
@@ -204,20 +193,20 @@ fn change_files(
     if server.config.read_only {
         return Err(Failure::ReadOnly);
     }
-    let chosen = choose(work, by)?;
+    let chosen = choose(work, &by)?;
     let phase = chosen.phase();
     let turn = session.take_turn()?;
     let deny = denied(work)?;
     let scope = session.plan_cache.scope(phase)?;
     let mut seen = BTreeSet::new();
-    let mut changes = Vec::with_capacity(wanted.len());
-    for (wanted, path) in wanted.iter().zip(targets) {
+    let mut changes = Vec::with_capacity(requested.len());
+    for (requested, path) in requested.into_iter().zip(targets) {
         // Another call may have written between the first look and our turn.
-        let real = resolve_target(work, &wanted.path)?;
+        let real = resolve_target(work, &requested.path)?;
         if real.path != path.path || !seen.insert(real.path.clone()) {
-            return Err(repeated(&wanted.path));
+            return Err(repeated(&requested.path));
         }
-        changes.push(change(work, wanted, &real, &scope, &chosen, &deny)?);
+        changes.push(change(work, requested, &real, &scope, &chosen, &deny)?);
     }
     let done: Vec<_> = changes.iter().map(done).collect();
     cx.notes
@@ -348,19 +337,19 @@ fn resolve_target(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failur
 /// Makes the other checks of one file, in their order.
 fn change(
     work: &ToolContext,
-    wanted: &RequestedChange,
+    requested: RequestedChange,
     real: &WriteTarget,
     scope: &Scope<'_>,
     chosen: &ChosenPlan,
     deny: &DenyRead,
 ) -> Result<FileChange, Failure> {
-    let operation = match (wanted.delete, real.kind) {
+    let operation = match (requested.delete, real.kind) {
         (true, _) => Operation::Delete,
         (false, None) => Operation::Create,
         (false, Some(_)) => Operation::Modify,
     };
     scope.allows(operation, real.path.as_bytes())?;
-    if wanted.create_only && real.kind.is_some() {
+    if requested.create_only && real.kind.is_some() {
         return Err(Failure::Exists(real.path.clone()));
     }
     let old = match real.kind {
@@ -368,7 +357,7 @@ fn change(
         None => None,
     };
     let before = old.as_ref().map(|old| old.hash.clone());
-    if let Some(expected) = &wanted.previous_hash
+    if let Some(expected) = &requested.previous_hash
         && before.as_ref() != Some(expected)
     {
         return Err(Failure::Changed {
@@ -377,11 +366,11 @@ fn change(
         });
     }
     let path = real.path.clone();
-    if wanted.delete {
+    if requested.delete {
         let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
         return Ok(FileChange::new(path, ChangeKind::Delete { before }));
     }
-    let bytes = new_bytes(wanted, real, old.as_ref(), deny)?;
+    let bytes = new_bytes(requested, real, old.as_ref(), deny)?;
     let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
     let report = policy::check(policy::PolicyRequest {
         path: &path,
@@ -445,17 +434,13 @@ impl OldFile {
 }
 
 fn new_bytes(
-    wanted: &RequestedChange,
+    requested: RequestedChange,
     real: &WriteTarget,
     old: Option<&OldFile>,
     deny: &DenyRead,
 ) -> Result<Vec<u8>, Failure> {
-    if let Some(content) = &wanted.content {
-        return Ok(match wanted.encoding {
-            ContentEncoding::Utf8 => content.as_bytes().to_vec(),
-            // The argument rules have decoded it before, so this succeeds.
-            ContentEncoding::Base64 => STANDARD.decode(content).unwrap_or_default(),
-        });
+    if let Some(content) = requested.content {
+        return Ok(content);
     }
     // An edit that does not fit is answered with lines of the file, so hidden files are refused.
     if real.located.any(|path| deny.denies(path)) {
@@ -463,7 +448,7 @@ fn new_bytes(
         return Err(ReadError::Denied { path }.into());
     }
     let text = old.map(OldFile::text).transpose()?;
-    match (&wanted.edits, &wanted.patch) {
+    match (&requested.edits, &requested.patch) {
         (Some(edits), _) => {
             let text = text.ok_or_else(|| Failure::Missing(real.path.clone()))?;
             Ok(apply_edits(text, edits)?.into_bytes())

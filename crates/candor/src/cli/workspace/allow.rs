@@ -207,7 +207,7 @@ impl AllowArgs {
         };
         // Parsing the plan checks its bounds.
         let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
-        Plan::from_value(value).map_err(|error| CommandError::new(error.to_string()))
+        Plan::from_value(&value).map_err(|error| CommandError::new(error.to_string()))
     }
 }
 

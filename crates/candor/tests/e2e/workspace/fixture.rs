@@ -109,7 +109,7 @@ impl WorkspaceFixture {
 
     /// Stores a plan and returns its hash.
     pub(crate) fn save_plan(&self, plan: Value) -> String {
-        let plan = Plan::from_value(plan).unwrap();
+        let plan = Plan::from_value(&plan).unwrap();
         let (hash, _) = store::save(&self.disk(), &plan).unwrap();
         hash.as_str().to_owned()
     }

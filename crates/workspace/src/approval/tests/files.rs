@@ -17,7 +17,7 @@ fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
     let disk = RealDisk::at(dir.path()).unwrap();
     let phase = json!({"id": "A", "allow": ["a"], "operations": ["create"]});
     let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
-    let (hash, _) = save(&disk, &Plan::from_value(plan).unwrap()).unwrap();
+    let (hash, _) = save(&disk, &Plan::from_value(&plan).unwrap()).unwrap();
     (dir, disk, hash)
 }
 

@@ -21,7 +21,7 @@ fn said(change: Value) -> Vec<String> {
         phase[name] = value.clone();
     }
     let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
-    told(&Plan::from_value(plan).unwrap())
+    told(&Plan::from_value(&plan).unwrap())
 }
 
 fn told(plan: &Plan) -> Vec<String> {
@@ -134,7 +134,7 @@ fn policy_texts_and_ids_are_judged() {
     );
     let phase = json!({"id": "A", "allow": ["a"], "operations": ["create"]});
     let twice = json!({"title": " ", "objective": "a\u{202e}\nb", "phase": [phase, phase]});
-    let twice = Plan::from_value(twice).unwrap();
+    let twice = Plan::from_value(&twice).unwrap();
     assert_eq!(
         told(&twice),
         [
@@ -143,7 +143,7 @@ fn policy_texts_and_ids_are_judged() {
             "duplicate_phase phase[1].id"
         ]
     );
-    let none = Plan::from_value(json!({"title": "a", "objective": "b", "phase": []})).unwrap();
+    let none = Plan::from_value(&json!({"title": "a", "objective": "b", "phase": []})).unwrap();
     assert_eq!(told(&none), ["no_phase phase"]);
     let shown = serde_json::to_string(&lint(&none, &protected)).unwrap();
     let wanted = r#"[{"severity":"error","rule":"no_phase","at":"phase","message":"the plan has no phase"}]"#;
