@@ -7,38 +7,38 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Retrieval
 
-Written by `cargo xtask eval --cranfield DIR --corpus DIR --write`; do not edit. It measures `context passages` on two collections that are not part of the repository: the Cranfield collection (`cran.all.1400`, `cran.qry`, `cranqrel`), and a tree of Markdown files, here the English documentation of MDN.
+This page measures how well `context passages` finds what a query asks for. It uses two collections that are not part of the repository: the Cranfield collection (`cran.all.1400`, `cran.qry`, `cranqrel`), and a tree of Markdown files, here the English documentation of MDN. `cargo xtask eval --cranfield DIR --corpus DIR --write` generates the page; do not edit it.
 ";
 
 const CRANFIELD: &str = "
-Lucene's row is not measured by this command: it was measured once with trec_eval, on the same judgements and with the same number of results; which fields were indexed for it is not recorded. Queries are judged by their position, not by the number behind `.I`, and every pair of the list counts as relevant. Averages are those of trec_eval with 50 results a query. An abstract is given as a Markdown document, its title as a heading and its text below; long abstracts become several passages, and a document is ranked by its best one.
+The command does not measure Lucene. Its row was measured once with trec_eval, on the same judgements and with the same number of results; it is not recorded which fields were indexed. The judgements refer to queries by their position, not by the number after `.I`, and every pair in the list counts as relevant. The averages are computed as trec_eval computes them, with 50 results per query. Each abstract is a Markdown document with its title as a heading and its text below. Long abstracts become several passages, and a document is ranked by its best passage.
 ";
 
 const QUERIES: &str = "
-The sample is the 400 documents whose ids have the smallest hash, of those that a query can be made from. Four ways to ask:
+The sample consists of the 400 documents whose ids have the smallest hashes, among the documents from which a query can be made. There are four kinds of queries:
 
-- **title**: the title of the front matter as it stands.
-- **spoken**: the title as somebody would say it, identifiers taken apart, in small letters, without punctuation.
-- **opening**: up to ten words of the first sentence, without small words (*the*, *and*, *which*…) and without every word of the title: what is sought is described, not named.
-- **sentence**: up to eight words, every second of a sentence from anywhere in the document, small words left out.
+- **title**: the unchanged title from the front matter.
+- **spoken**: the title as a person would say it: identifiers split into words, in lower case, without punctuation.
+- **opening**: up to ten words of the first sentence, without common words (*the*, *and*, *which*…) and without the words of the title, so that the query describes the document but does not name it.
+- **sentence**: up to eight words, every second word of a sentence from anywhere in the document, without common words.
 
-A document counts as found if the selection for the query, within the budget, holds it (v0, whole documents) or one of its passages. *That passage* is stricter: the very passage that the query was made from. A document that is larger than the budget cannot be found whole. A token is four bytes.
+A document counts as found if the selection for the query, within the budget, contains it (v0, whole documents) or one of its passages (passages). *That passage* is stricter: the selection must contain the passage from which the query was made. A document that is larger than the budget cannot be found as a whole. A token is four bytes.
 
-*v0* is the frozen selection of `context resolve`: matched words divided by all words, over whole documents. *Whole documents* is BM25 with the analyser and the parameters of the passages, over whole documents, which are taken like passages: each that still fits.
+*v0* is the frozen selection of `context resolve`: matched words divided by all words, over whole documents. *Whole documents* is BM25 with the analyser and the parameters of the passages, but over whole documents. They are selected like passages: every document that still fits the budget.
 ";
 
 const METHOD: &str = "
 ## How it works
 
-**Passages.** A document is cut at headings and between paragraphs, into at most 400 tokens. Paragraphs of one section are packed together. A section of less than 100 tokens takes the following one in. Fenced code is cut only if it is too long itself. Front matter belongs to the first passage; its title is the topmost heading.
+**Passages.** A document is cut at headings and between paragraphs into passages of at most 400 tokens. Paragraphs of one section are put into one passage as long as they fit. A section of less than 100 tokens is joined with the next one. Fenced code is cut only if it is longer than a passage. Front matter belongs to the first passage, and its title is the topmost heading.
 
-**Terms.** Letters and digits in lower case; stop words left out; Snowball's English stemmer. `getUserMedia` gives *get*, *user*, *media* and itself; `font-size` gives *font* and *size*. The headings above a passage count as if it held them once more. Stop words of headings are kept, for queries of nothing but stop words (`if...else`, `this`).
+**Terms.** Terms are sequences of letters and digits in lower case, without stop words, stemmed with Snowball's English stemmer. `getUserMedia` gives *get*, *user*, *media* and itself; `font-size` gives *font* and *size*. The headings above a passage count as if the passage contained them once more. Stop words in headings are kept, for queries that consist of stop words only (`if...else`, `this`).
 
-**Scores.** BM25, k1 = 1.2 and b = 0.75, in millionths and in integers throughout. A term counts once however often the query repeats it.
+**Scores.** Scores are BM25 with k1 = 1.2 and b = 0.75, computed as integers in millionths. A term counts once, no matter how often the query repeats it.
 
-## What was chosen by these figures
+## Choices that were based on these figures
 
-The collections are small and there is no second one to check with, so every variant that was tried is told here. k1 and b are the usual values and were not tuned: on Cranfield alone a larger k1 would gain, on known items it loses up to four points. Measured once, on Cranfield, while choosing; the command does not repeat these. Each row changes one thing:
+The collections are small, and there is no second collection to confirm the choices, so this table lists every variant that was tried. k1 and b have their usual values and were not tuned: a larger k1 would improve the results on Cranfield, but lose up to four points on known items. The variants were measured once, on Cranfield, when the choices were made; the command does not measure them again. Each row changes one thing:
 
 | variant | MAP | P@5 | MRR |
 |---|---|---|---|
@@ -59,20 +59,20 @@ The collections are small and there is no second one to check with, so every var
 | twice, and a length of at least 80 terms | 0.408 | 0.449 | 0.812 |
 | twice, and repeated terms of a query counted | 0.409 | 0.452 | 0.811 |
 | no stop words | 0.407 | 0.446 | 0.812 |
-| **kept**: pronouns, auxiliaries and words of question are stop words too | 0.420 | 0.460 | 0.816 |
+| **chosen**: pronouns, auxiliaries and question words are stop words too | 0.420 | 0.460 | 0.816 |
 | prepositions and quantities too | 0.419 | 0.457 | 0.811 |
 | the same, with Porter's first stemmer | 0.420 | 0.457 | 0.815 |
 | prepositions, quantities, and words such as *find*, *use*, *given* | 0.424 | 0.460 | 0.820 |
 
-The longest list was not kept: known items lose up to two and a half points by it, and its words were picked with these queries in mind.
+The longest list of stop words was not chosen, because it loses up to two and a half points on known items, and its words were picked with these queries in mind.
 
-Identifiers were judged by known items: within 2,000 tokens 95.2 % of *spoken* titles are found if an identifier gives its parts and itself, 94.5 % with the parts alone, 72.5 % with itself alone. The other kinds lose about one point by it. Small sections are packed because that leaves 75,000 passages of 126,000; it moves known items by about a point, some up and some down.
+The treatment of identifiers was chosen by known items: within 2,000 tokens, 95.2 % of *spoken* titles are found if an identifier gives its parts and itself, 94.5 % with the parts alone, and 72.5 % with itself alone. The other kinds of queries lose about one point. Small sections are joined because this reduces the number of passages from 126,000 to 75,000; it changes the results on known items by about one point, some up and some down.
 
-## What is not claimed
+## What these figures do not show
 
-- Nothing about queries in other languages than English: other words are found as they are written, ideographs one by one.
-- Nothing about meaning: a query that shares no word with a passage does not find it.
-- Known items show whether a document is found again, not whether an answer is good. *Opening* and *sentence* use the document's own words in its own forms, so they cannot show what stemming is for; without it they would be up to four points higher, and Cranfield's MAP 0.03 lower. *Title* and *spoken* are easy for passages by construction: the title counts into every passage of its document.
+- They do not cover languages other than English. Words of other languages are found only as they are written, and ideographs one by one.
+- They do not cover meaning. A query that shares no word with a passage does not find it.
+- Known items show whether a document is found again, not whether an answer is good. *Opening* and *sentence* use the document's own words in their original forms, so they cannot show the benefit of stemming: without it they would be up to four points higher, and the MAP on Cranfield would be 0.03 lower. *Title* and *spoken* are easy for passages by construction, because the title counts as part of every passage of its document.
 - A difference of less than three points between two columns of 400 queries may be chance.
 ";
 
@@ -106,7 +106,7 @@ fn cranfield_section(figures: &CranfieldFigures) -> String {
 
 fn known_section(known: &KnownItemResults) -> String {
     let mut section = format!(
-        "\n## Known items\n\n{} documents, {:.1} MB, {} passages. How many of the documents asked for are found, in percent:\n\n\
+        "\n## Known items\n\n{} documents, {:.1} MB, {} passages. The table shows how many of the wanted documents are found, in percent:\n\n\
          | query | budget | v0 | whole documents | passages | that passage |\n|---|---|---|---|---|---|\n",
         thousands(known.documents),
         known.bytes as f64 / 1e6,
