@@ -21,13 +21,14 @@ fn text(report: &BenchReport) -> String {
     let (machine, rounds, round_ms) = (&report.machine, report.rounds, report.round_ms);
     format!(
         "# Benchmarks\n\n\
-         Written by `cargo xtask bench`; do not edit. Run it for the figures of your own machine.\n\n\
+         This page shows how fast Candor is, compared with programs that do the same work and nothing else. \
+         `cargo xtask bench` generates it; do not edit it. Run the command for the figures of your own machine.\n\n\
          ## Bars\n\n{bars}\n\
          ## Figures\n\n{figures}\n\
          ## Figures of context caches\n\n{of_context}\n\
          ## Figures of the log and the workspace\n\n{of_record}\n\
          ## Figures of the order tools\n\n{of_orders}\n\
-         ## Where they come from\n\n\
+         ## About this run\n\n\
          | | |\n|---|---|\n\
          | command | `cargo xtask bench {option}--write docs/benchmarks.md` |\n\
          | version | {} |\n\
@@ -59,109 +60,121 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
 }
 
 const READING: &str = "\
-## How to read them
+## How to read the figures
 
-**Bars are ratios.** A number of requests a second says something about one machine on one day. How \
-many times slower a server is than the barest program that could do its work says something about \
-the server. So every figure is measured beside that program, in turns of a tenth of a second, \
-in one run: each round measures every call on every server, a ratio is taken within each round, and the \
-bar is on the median of the ratios. The spread goes from the lowest to the highest round; where it is wide, something else \
-used the machine. Nothing is pinned to a core and no priority is raised.
+**Bars are ratios.** The number of requests per second describes one machine on one day. How many \
+times slower a server is than the simplest program that could do its work describes the server. So \
+every figure is measured beside that program, in the same run, in turns of a tenth of a second. \
+Each round measures every call on every server, a ratio is computed in each round, and the bar \
+applies to the median of the ratios. The spread is the range from the lowest to the highest round; \
+if it is wide, something else used the machine. No process is pinned to a core, and no priority is \
+raised.
 
-**What *bare* is.** On stdio: one tokio task that reads a line from tokio's stdin, parses it into raw \
-values, echoes its parameters, and flushes to tokio's stdout when its buffer is empty. Over HTTP: an \
-axum handler that parses and echoes in the same way. Both check nothing: no duplicate names, no depth, \
-no schema, no deadline, no cancellation, no record, no metrics, no panic.
+**The server *bare*.** On stdio it is one tokio task that reads a line from tokio's stdin, parses \
+it into raw values, echoes its parameters, and flushes to tokio's stdout when its buffer is empty. \
+Over HTTP it is an axum handler that parses and echoes in the same way. Both check nothing and do \
+nothing else: no duplicate names, no depth, no schema, no deadline, no cancellation, no record, no \
+metrics, no handling of panics.
 
-**What *bare, pipes* is.** The same loop straight on the two pipes. tokio hands every read and write \
-of stdin and stdout to another thread, which costs more than the parsing; candor reads with a thread \
-of its own instead, and part of its speed beside *bare* comes from there. This loop shows the rest: \
-the least that any program in this language could need. There is no bar on it.
+**The server *bare, pipes*.** It is the same loop, directly on the two pipes. tokio passes every \
+read and write of stdin and stdout to another thread, which takes longer than the parsing. Candor \
+reads with its own thread instead, and part of its speed compared with *bare* comes from that. \
+This loop shows the remaining difference: it is the minimum that any Rust program needs. It has no \
+bar.
 
-**What *candor* is.** `candor playground`, the program as it is released, with everything on. \
-*success* calls `echo`; *github −32002* and *github −32602* fail in the dialect of the GitHub tools; \
-*wrong arguments* are refused by the schema of `echo` and explained in the neutral dialect, which says \
-everything three times (for a model, for a program, for a strict client), so its answer is the \
-longest. There is no bar on it.
+**The server *candor*.** It is `candor playground` as it is released, with everything enabled. \
+*success* calls `echo`. *github −32002* and *github −32602* fail in the dialect of the GitHub \
+tools. *wrong arguments* are refused by the schema of `echo` and explained in the neutral dialect, \
+which contains everything three times (for a model, for a program, for a strict client), so its \
+answer is the longest; this call has no bar.
 
-**What the GitHub tools are asked.** `candor github serve --http` on a local forge with its sample \
-repository, beside the same bare axum handler. *search, no query* is refused by its schema, with the \
-log line on stderr, which is read and thrown away; *read_file* reads a small file out of git and has \
-no bar. The memory of `get_tree` is the highest resident size of a new server that has answered with \
-a tree of 100,000 entries once.
+**The GitHub tools.** `candor github serve --http` runs on a local forge with its sample \
+repository, beside the same bare axum handler. *search, no query* is refused by its schema, and \
+its log line goes to stderr, which is read and discarded. *read_file* reads a small file from git \
+and has no bar. The memory of `get_tree` is the highest resident size of a new server that has \
+answered once, with a tree of 100,000 entries.
 
-**Load.** On stdio 32 requests are in flight on one connection: a thread writes as many new ones as \
-answers came. Over HTTP 16 connections stay open, one request at a time on each. Every answer is \
-matched with its request by its id, and the first ones of every round are compared with what the case \
-must answer. The load and the servers share the cores, so a percentile includes the wait for one. \
-*CPU* is the server's own processor time, user and system, for one answer; it depends least on what \
-else the machine does.
+**Load.** On stdio 32 requests are in flight on one connection: a thread writes a new request for \
+every answer that arrives. Over HTTP 16 connections stay open, with one request at a time on each. \
+Every answer is matched with its request by its id, and the first answers of every round are \
+compared with the expected ones. The load generator and the servers share the cores, so a \
+percentile includes the wait for a core. *CPU* is the server's own processor time, user and \
+system, per answer; it depends least on what else the machine does.
 
-**Start** is the time from starting the process to its first answer on stdio, the median of 20. \
-**Memory** is the highest resident size over all rounds; the lower end of its spread is the size after \
-the last one.
+**Start** is the time from starting the process to its first answer on stdio, as the median of 20 \
+starts. **Memory** is the highest resident size over all rounds; the lower end of its spread is \
+the size after the last round.
 
-**Context: what is built and asked.** The corpus is a tree of Markdown that the command names; the bars \
-are stated for that of MDN, 14,593 files and 59 MB. It is copied into a temporary directory first. The \
-synthetic documents are made by the benchmark, the same in every run: about a kilobyte each, the n-th \
-most frequent word n times rarer than the first, and planted words that stand in exactly so many of \
-every thousand documents. Every query asks for 4,000 tokens. Everything that is read was read before: \
-the page cache is warm for all, the bare programs too. Ratios are taken round by round, and the two \
-sides take turns in going first.
+**Context: corpus and queries.** The corpus is a tree of Markdown that is given to the command; \
+the bars apply to the documentation of MDN, 14,593 files and 59 MB. It is first copied into a \
+temporary directory. The benchmark generates the synthetic documents, which are the same in every \
+run: about a kilobyte each, with words whose n-th most frequent is n times rarer than the first, \
+and with planted words that occur in a fixed number of every thousand documents. Every query has a \
+budget of 4,000 tokens. All files have been read before the measurement, so the page cache is warm \
+for all programs, including the bare ones. Ratios are computed round by round, and the two sides \
+take turns in going first.
 
-**`resolve` on the command line** is a new process for every query, and so is the bare program beside \
-it: one thread that calls `statx` on every file that the cache lists, then reads and prints the files \
-of the documents in the answer. Their names wait in a list, so it parses no manifest; it has no index \
-and scores nothing. A round is the median of 12 of each. *Oracle in memory* is the rules of selection \
-as they are written down, every word of every document, with all documents in memory and no answer \
-written.
+**`resolve` on the command line** starts a new process for every query, and so does the bare \
+program beside it: one thread that calls `statx` on every file that the cache lists, then reads \
+and prints the files of the documents in the answer. The bare program gets their names in a list, \
+so it parses no manifest, has no index and computes no score. A round is the median of 12 runs of \
+each. *Oracle in memory* applies the documented rules of selection to every word of every \
+document, with all documents in memory and without writing an answer.
 
-**`resolve` on the server** is a client of `context serve` on stdio. The mix has 3,000 queries of one to \
-six words: rare ones (in ten documents at most), common ones (in more than every twentieth), those \
-between, and stop words. A time is taken from before the request is written until its answer is read. \
-With `--no-watch` the server looks at every file before every answer, as it does where directories \
-cannot be watched; there is no bar on it. For the comparison with the oracle, the mean of five queries \
-of the mix in each round, both answer the same ones, and the benchmark fails where their bytes differ.
+**`resolve` on the server** is measured by a client of `context serve` on stdio. It sends 3,000 \
+queries of one to six words: rare words (in at most ten documents), common words (in more than one \
+of twenty documents), words in between, and stop words. A time starts before the request is \
+written and ends when its answer is read. With `--no-watch` the server checks every file before \
+every answer, as it does if directories cannot be watched; this has no bar. The comparison with \
+the oracle uses the mean of five of these queries in each round. Both sides answer the same \
+queries, and the benchmark fails if their bytes differ.
 
-**Growth** compares the median of 200 calls in each round; each size has a server of its own. \
-**Memory of the server** is its resident size after these rounds, less the size of `accelerator.idx` \
-and `accelerator.sig`.
+**Growth** compares the medians of 200 calls in each round; each size has its own server. **Memory \
+of the server** is its resident size after these rounds, minus the size of `accelerator.idx` and \
+`accelerator.sig`.
 
-**Builds** are beside one thread that creates, writes and closes the same documents' files, from \
-memory, in a new directory, and ends with one `syncfs`; it reads no sources and makes no index. Before \
-each, everything that was written earlier is made durable. An update follows the change of one file, a \
-different one in each round. The memory of a build is looked at in a build of its own, which is not timed.
+**Builds** are compared with one thread that creates, writes and closes the files of the same \
+documents from memory, in a new directory, and ends with one `syncfs`; it reads no sources and \
+makes no index. Before each measurement everything that was written earlier is synced. An update \
+follows the change of one file, a different file in each round. The memory of a build is measured \
+in a separate build, which is not timed.
 
-**The log** is the crate itself, in this process, on the disk of the temporary directory, with lines \
-as long as those of the workspace server. The bare loop beside it appends a line of that length to a file \
-and calls `fdatasync`, one after the other; it has neither numbers nor hashes nor a lock. With several \
-callers each one appends its next line when its last one is durable; appends for a sync are counted, not \
-derived. *Growth* compares a log of 1,000 lines with one of a million, in turns; the bytes that an append \
-reads are counted at both. *Verification* reads the million lines on one thread, from the page cache.
+**The log** is the crate itself, in the process of the benchmark, on the disk of the temporary \
+directory, with lines as long as those of the workspace server. The bare loop beside it appends a \
+line of that length to a file and calls `fdatasync`, one line after the other, without numbers, \
+hashes or a lock. With several callers, each caller appends its next line when its previous line \
+is durable. The number of appends per sync is counted, not derived. *Growth* compares a log of \
+1,000 lines with one of a million, in turns; the bytes that an append reads are counted for both. \
+*Verification* reads the million lines on one thread, from the page cache.
 
-**`write_file`** is the tool with every gate, in this process, from the arguments to the durable record: \
-a signed plan is found, checked and held against the path, the policy (the profile that is on unless asked \
-otherwise) judges the content, the change is \
-journaled, made, recorded. The commands of the plan are not run. Beside it: a temporary file is written, \
-synced, renamed over the file, and the directory is synced.
+**`write_file`** is the tool with every gate, in the process of the benchmark, from the arguments \
+to the durable record: it finds and checks a signed plan, compares it with the path, applies the \
+policy (the default profile) to the content, writes the journal, makes the change and records it. \
+The commands of the plan are not run. The bare program writes and syncs a temporary file, renames \
+it over the file, and syncs the directory.
 
-**Orders: what is asked.** `candor orders serve --http` with its limits off and everything else as it \
-is released, beside an axum handler that runs the same statements in the same transactions on pools of \
-the same size, and does nothing else: it parses what it needs into a small struct, checks nothing, has \
-no deadline, no retry and no metrics, and answers with the rows as they are. Before the rounds the log \
-of PostgreSQL is read to see that both send it the same statements, one by one; on SQLite the texts are \
-the same but for two. *get-orders by id* reads one of 10,000 orders of two lines; *create-sales-order* \
-makes one for a known customer; *create, nothing in stock* is refused inside the transaction, and that \
-refusal is kept under its key. Every change has a new key, and every commit is durable: SQLite with \
-`synchronous = FULL`, PostgreSQL with `fsync` on, its data on the same disk, reached over a socket. Each \
-server has a store of its own, new in every run. The figures of *CPU* are those of the server's process; \
-PostgreSQL's own are not in them.
+**Orders: the calls.** `candor orders serve --http` runs with its limits off and everything else \
+as it is released. Beside it runs an axum handler that executes the same statements in the same \
+transactions on pools of the same size, and nothing else: it parses what it needs into a small \
+struct, checks nothing, has no deadline, no retry and no metrics, and answers with the rows as \
+they are. Before the rounds, the benchmark reads the log of PostgreSQL and checks that both \
+servers send the same statements one by one; on SQLite all texts but two are the same. *get-orders \
+by id* reads one of 10,000 orders of two lines. *create-sales-order* creates an order for an \
+existing customer. *create, nothing in stock* is refused inside the transaction, and the refusal \
+is kept with its key. Every change has a new key, and every commit is durable: SQLite runs with \
+`synchronous = FULL`; PostgreSQL runs with `fsync` on, stores its data on the same disk, and is \
+reached over a socket. Each server has its own store, which is new in every run. *CPU* covers the \
+server's process only, not PostgreSQL.
 
-**Pages** are the first twenty orders, of all, in one status, of one customer, from one of ten moments \
-on, in a store of 100,000 orders beside one of a million, each behind a server of its own. Both stores \
-are spread over the same year, and a customer has a hundred orders in both. The stores are made once, \
-with bulk statements, and kept for the next run.
+**Pages** are the first twenty orders: of all orders, of those in one status, of one customer, or \
+since one of ten moments. They are read from a store of 100,000 orders and from one of a million, \
+each behind its own server. Both stores are spread over the same year, and a customer has a \
+hundred orders in both. The stores are created once, with bulk statements, and kept for the next \
+run.
 
-To compare two builds of candor, keep the older executable and run `cargo xtask bench --beside FILE`: \
-both are measured in the same rounds.
+To compare two builds of Candor, keep the older executable and measure both in the same rounds:
+
+```
+cargo xtask bench --beside FILE
+```
 ";
