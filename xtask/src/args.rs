@@ -8,29 +8,29 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask test                     everything but the long drills
-  cargo xtask test --quick             before a commit, at most five minutes: no services, no Node
-  cargo xtask test --long              the long drills too, as CI runs them
-  cargo xtask test --only conformance  one step
-  cargo xtask test --from docs         this step and all after it
-  cargo xtask codegen                  write what is generated from the registries and constants
-  cargo xtask codegen --openapi FILE   the part of GitHub's OpenAPI description too
-  cargo xtask bench --quick            speed against the bare baselines, short rounds
-  cargo xtask bench --corpus DIR       the bars on context caches too, on a tree of Markdown
+  cargo xtask test                     run every test, with small counts in the drills
+  cargo xtask test --quick             run before a commit: at most five minutes, no services, no Node
+  cargo xtask test --long              run every test with full counts, as CI does
+  cargo xtask test --only conformance  run one step
+  cargo xtask test --from docs         run this step and all later ones
+  cargo xtask codegen                  write the files that are generated from the code
+  cargo xtask codegen --openapi FILE   also write the extract of GitHub's OpenAPI description
+  cargo xtask bench --quick            compare speed with the bare programs, in short rounds
+  cargo xtask bench --corpus DIR       also measure context caches, on a tree of Markdown
   cargo xtask eval --cranfield DIR --corpus DIR --write
-                                       measure retrieval, write docs/retrieval.md
-  cargo xtask fuzz 600 --target core   ten minutes on one fuzz target
+                                       measure retrieval, and write docs/retrieval.md
+  cargo xtask fuzz 600 --target core   fuzz one target for ten minutes
 
 Environment:
-  CI=true             as --long, and a part that cannot be had (Node, Python, network) is a failure
+  CI=true             like --long; a missing requirement (Node, Python, network) is a failure
   CANDOR_ADVISORY_DB  a checkout of the RustSec advisory database, for the step `advisories`
-  NO_COLOR            no colours";
+  NO_COLOR            print without colours";
 
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
     bin_name = "cargo xtask",
-    about = "What developers and CI of Candor run",
+    about = "The commands of developers and CI",
     after_help = EXAMPLES
 )]
 struct CommandLine {
@@ -40,7 +40,7 @@ struct CommandLine {
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Task {
-    /// Run what CI runs, step by step, up to the first failure.
+    /// Run the steps of CI, up to the first failure.
     Test(TestArgs),
     /// Write the files that are generated from the code.
     Codegen {
@@ -52,9 +52,9 @@ pub(crate) enum Task {
         #[arg(long, value_name = "FILE")]
         openapi: Option<PathBuf>,
     },
-    /// Build the binaries as they are shipped and measure them against the bare baselines.
+    /// Build the programs as they are shipped, and compare their speed with the bare programs.
     Bench {
-        /// Run short rounds, which show that everything works but prove no bar.
+        /// Run short rounds, which show that everything works but do not check the bars.
         #[arg(long)]
         quick: bool,
         /// Arguments for candor-bench.
@@ -73,7 +73,7 @@ pub(crate) enum Task {
         #[arg(long)]
         write: bool,
     },
-    /// Fuzz with a nightly toolchain and cargo-fuzz, keep the findings, minimise the corpus.
+    /// Fuzz with a nightly toolchain and cargo-fuzz, store the findings, minimise the corpus.
     Fuzz {
         /// The time for all targets together.
         #[arg(default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
@@ -86,16 +86,16 @@ pub(crate) enum Task {
 
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct TestArgs {
-    /// Leave out services, MCP clients, whatever installs something, and slow tests.
+    /// Skip services, MCP clients, steps that install something, and slow tests.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run the long drills with their full counts; CI=true does too.
+    /// Run the long drills with full counts; CI=true does the same.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) long: bool,
     /// Run this step alone.
     #[arg(long, value_name = "STEP", conflicts_with_all = ["quick", "from"])]
     pub(crate) only: Option<TestStep>,
-    /// Run this step and all later ones; --only lists the steps.
+    /// Run this step and all later ones; the help of --only lists the steps.
     #[arg(long, value_name = "STEP", hide_possible_values = true)]
     pub(crate) from: Option<TestStep>,
 }
@@ -117,7 +117,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Parsed {
             Parsed::Help(error.render().to_string())
         }
         Err(error) => Parsed::Wrong(format!(
-            "{}\nhint: `cargo xtask help` shows every command with examples",
+            "{}\nhint: to see every command with examples, run:\n  cargo xtask help",
             error.render().to_string().trim_end()
         )),
     }
@@ -187,7 +187,7 @@ mod tests {
         let text = wrong("test --quik");
         assert!(text.contains("'--quick'"), "{text}");
         assert!(
-            text.ends_with("hint: `cargo xtask help` shows every command with examples"),
+            text.ends_with("hint: to see every command with examples, run:\n  cargo xtask help"),
             "{text}"
         );
     }

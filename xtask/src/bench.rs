@@ -12,7 +12,7 @@ pub(crate) fn run(repo: &Repo, quick: bool, args: &[String]) -> Result<ExitCode,
     if repo.member(PACKAGE).is_none() {
         return Err(
             Problem::new(format!("there is no package {PACKAGE} in this workspace"))
-                .hint("it belongs in bench/, as a member of the workspace"),
+                .hint("it must be in bench/, as a member of the workspace"),
         );
     }
     let build = [

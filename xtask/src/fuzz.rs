@@ -31,7 +31,7 @@ pub(crate) fn run(repo: &Repo, seconds: u64, only: Option<&str>) -> Result<ExitC
         if kept.is_empty() {
             broke.map_err(|problem| {
                 problem.hint(format!(
-                    "nothing new broke: it could not run, or an input in {FINDINGS}/{target} still breaks it"
+                    "there is no new finding: the target could not run, or an input in {FINDINGS}/{target} still fails"
                 ))
             })?;
         }
@@ -79,14 +79,14 @@ fn chosen(all: Vec<String>, only: Option<&str>) -> Result<Vec<String>, Problem> 
 fn require_tools(repo: &Repo) -> Result<(), Problem> {
     if nightly(repo).args(["--version"]).captured().is_err() {
         return Err(Problem::new("fuzzing needs a nightly toolchain")
-            .hint("`rustup toolchain install nightly --profile minimal`"));
+            .hint("to install it, run:\n  rustup toolchain install nightly --profile minimal"));
     }
     if nightly(repo)
         .args(["fuzz", "--version"])
         .captured()
         .is_err()
     {
-        return Err(Problem::new("fuzzing needs cargo-fuzz").hint("`cargo install cargo-fuzz`"));
+        return Err(Problem::new("fuzzing needs cargo-fuzz").hint("to install it, run:\n  cargo install cargo-fuzz"));
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Vec<LedgerEntry>, Problem> 
         };
         let Some((subject, _reason)) = line.split_once("  ") else {
             return Err(refuse("no reason")
-                .hint("write `entry  reason`, with two blanks or more between them"));
+                .hint("write `entry  reason`, with two or more spaces between them"));
         };
         let entry = LedgerEntry {
             section,

@@ -71,7 +71,7 @@ pub(crate) fn run(repo: &Repo, from: &Path, check: bool) -> Result<(), Problem> 
     match fs::read_to_string(&target) {
         Ok(committed) if committed == text => Ok(()),
         _ => Err(Problem::new(format!("{TARGET} differs"))
-            .hint("`cargo xtask codegen --openapi FILE` writes it anew; commit it")),
+            .hint("to write it again, run this and commit it:\n  cargo xtask codegen --openapi FILE")),
     }
 }
 
@@ -83,11 +83,11 @@ fn release(from: &Path) -> Result<(), Problem> {
     match found["version"].as_str() {
         Some(RELEASE) => Ok(()),
         other => Err(Problem::new(format!(
-            "{} is of release {other:?}, not {RELEASE}",
+            "{} is from release {other:?}, not from {RELEASE}",
             from.display()
         ))
         .hint(format!(
-            "`npm pack @octokit/openapi@{RELEASE}`, unpacked, has generated/api.github.com.json"
+            "unpack the package, and use its file generated/api.github.com.json:\n  npm pack @octokit/openapi@{RELEASE}"
         ))),
     }
 }
@@ -113,7 +113,7 @@ fn operation(whole: &Value, method: &str, path: &str) -> Result<Value, Problem> 
     let found = &whole["paths"][path][method];
     if !found.is_object() {
         return Err(Problem::new(format!(
-            "no {method} {path} in the description"
+            "the description does not contain {method} {path}"
         )));
     }
     let parameters = found["parameters"].as_array().into_iter().flatten();

@@ -124,9 +124,9 @@ fn judge(
         )));
     }
     Err(Problem::new(format!(
-        "{count} differences between the suite's findings and {BASELINE}"
+        "{count} differences between the results of the suite and {BASELINE}"
     ))
-    .hint(format!("every check with its details is below {output}")))
+    .hint(format!("{output} contains every check with its details")))
 }
 
 /// Returns a table with a row per scenario and a column per revision.

@@ -35,7 +35,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
         println!("  {sentence}");
     }
     Err(Problem::new(format!(
-        "{} differences between the dependencies and what is written about them",
+        "{} differences between the dependencies and their documentation",
         wrong.len()
     )))
 }
@@ -43,9 +43,9 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
 fn metadata(repo: &Repo) -> Result<Value, Problem> {
     let arguments = ["metadata", "--format-version", "1", "--all-features"];
     let text = repo.cargo(arguments).captured().map_err(|problem| {
-        problem.hint("it must be able to download every locked package, for all platforms")
+        problem.hint("cargo must be able to download every locked package, for all platforms")
     })?;
-    serde_json::from_str(&text).context(|| "`cargo metadata` prints no JSON".to_owned())
+    serde_json::from_str(&text).context(|| "`cargo metadata` did not print JSON".to_owned())
 }
 
 fn read(repo: &Repo, file: &str) -> Result<String, Problem> {

@@ -11,13 +11,13 @@ const DATABASE: &str = "CANDOR_ADVISORY_DB";
 pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let Some(database) = std::env::var_os(DATABASE).filter(|path| !path.is_empty()) else {
         return Ok(StepOutcome::NotChecked(format!(
-            "{DATABASE} names no checkout of the RustSec database"
+            "{DATABASE} does not name a checkout of the RustSec database"
         )));
     };
     if !Path::new(&database).is_dir() {
         return Err(
-            Problem::new(format!("{DATABASE} is {database:?}, which is not a folder"))
-                .hint("a checkout of the RustSec advisory database is wanted"),
+            Problem::new(format!("{DATABASE} is {database:?}, which is not a directory"))
+                .hint("set it to a checkout of the RustSec advisory database"),
         );
     }
     if !repo::has_subcommand(repo, "audit") {

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const FILE: &str = ".ci/run";
 
-/// Compares line by line, without comments and empty lines, so that CI cannot have another step.
+/// Compares line by line, without comments and empty lines, so that CI cannot have a step of its own.
 const LINES: [&str; 3] = [
     "set -euo pipefail",
     r#"cd "$(dirname "$0")/..""#,
@@ -21,14 +21,14 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let metadata = fs::metadata(&path).context(|| format!("cannot read {FILE}"))?;
     if metadata.permissions().mode() & 0o111 != 0o111 {
         return Err(Problem::new(format!("{FILE} is not executable"))
-            .hint(format!("`chmod +x {FILE}` and commit")));
+            .hint(format!("run this, then commit:\n  chmod +x {FILE}")));
     }
     if is_exactly_the_call(&text) {
         return Ok(StepOutcome::Passed);
     }
     Err(
-        Problem::new(format!("{FILE} is not exactly the call of this program"))
-            .hint(format!("its lines are: {}", LINES.join("; ")))
+        Problem::new(format!("{FILE} must contain only the call of this program"))
+            .hint(format!("write exactly these lines: {}", LINES.join("; ")))
             .hint("anything else that CI needs belongs in a step of xtask"),
     )
 }

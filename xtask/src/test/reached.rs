@@ -50,14 +50,14 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
         println!("  {code}");
     }
     Err(Problem::new(format!(
-        "{} of {} codes were seen by no test through the wire",
+        "{} of {} codes were not seen on the wire by any test",
         unreached.len(),
         wanted.len()
     ))
     .hint(format!(
         "a test that sees a code writes `dialect code` into a file in ${FOLDER}"
     ))
-    .hint("after a run of single steps, `cargo xtask test --from tests` counts anew"))
+    .hint("after a run of single steps, count again with:\n  cargo xtask test --from tests"))
 }
 
 /// Returns `dialect code` for every row of every section.

@@ -8,7 +8,7 @@ use crate::repo::{self, Repo};
 
 pub(crate) fn fmt(repo: &Repo) -> Result<StepOutcome, Problem> {
     let check = repo.cargo(["fmt", "--all", "--check"]).run();
-    check.map_err(|problem| problem.hint("`cargo fmt --all` formats every file"))?;
+    check.map_err(|problem| problem.hint("to format every file, run:\n  cargo fmt --all"))?;
     Ok(StepOutcome::Passed)
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     let lines = lines_of(member)?;
     if lines > MOST_LINES {
         return Err(Problem::new(format!(
-            "{FOLDER} has {lines} lines of code; the promise is {MOST_LINES} at most"
+            "{FOLDER} has {lines} lines of code, but at most {MOST_LINES} are allowed"
         )));
     }
     let build = repo.cargo(["build", "--workspace", "--bin", program]);
@@ -34,7 +34,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
         &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     )?;
     let Some(tool) = list["result"]["tools"][0]["name"].as_str() else {
-        return Err(Problem::new(format!("{FOLDER} lists no tool: {list}")));
+        return Err(Problem::new(format!("{FOLDER} does not list a tool: {list}")));
     };
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                       "params": {"name": tool, "arguments": {}}});
