@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The line under every heading.
 pub(super) const GENERATED: &str = "\
-<!-- Made by `cargo xtask codegen` from the registries: change those. -->";
+<!-- Generated from the registries by `cargo xtask codegen`; do not edit. -->";
 
 /// Returns the content of `docs/errors/<name>.md`.
 pub(crate) fn page(registry: &Registry) -> String {
@@ -81,7 +81,7 @@ fn heading(row: &CodeRow) -> String {
 fn answer_word<T: Copy>(answer: RowValue<T>, word: impl Fn(T) -> &'static str) -> &'static str {
     match answer {
         RowValue::Fixed(fixed) => word(fixed),
-        RowValue::PerFault => "each failure says it",
+        RowValue::PerFault => "each failure states it",
     }
 }
 
@@ -90,7 +90,7 @@ fn code(row: &CodeRow, open: &OpenAnswers) -> String {
         format!("### {}\n", heading(row)),
         format!("{}\n", row.meaning),
         format!(
-            "- class: `{}`; to act: {}",
+            "- class: `{}`; who has to act: {}",
             row.class.word(),
             words::class(row.class)
         ),
@@ -125,42 +125,42 @@ fn answer<T: Copy>(
 ) -> String {
     match answer {
         RowValue::Fixed(fixed) => format!("`{}`, {}", word(fixed), meaning(fixed)),
-        RowValue::PerFault => "each failure says it".to_owned(),
+        RowValue::PerFault => "each failure states it".to_owned(),
     }
 }
 
 /// Returns what a client does after this code.
 fn client(row: &CodeRow, open: &OpenAnswers) -> String {
     let retry = match row.retry {
-        RowValue::Fixed(Retry::Never) => "Do not send it again.".to_owned(),
+        RowValue::Fixed(Retry::Never) => "Do not send the call again.".to_owned(),
         RowValue::Fixed(Retry::AfterChange) => {
-            "Do not send the same call again; do what the remedy says first.".to_owned()
+            "Follow the remedy before you send the call again.".to_owned()
         }
         RowValue::Fixed(Retry::SameCall) => {
-            "Send the same call again, each time after a longer wait.".to_owned()
+            "Send the same call again, with a longer wait each time.".to_owned()
         }
         RowValue::Fixed(Retry::AfterDelay) => {
             format!(
-                "Wait as long as {} says, then send the same call.",
+                "Wait for the time in {}, then send the same call again.",
                 open.wait
             )
         }
         RowValue::PerFault if open.retry.is_empty() => {
             "Send the same request again after a wait.".to_owned()
         }
-        RowValue::PerFault => format!("Do what {} says.", open.retry),
+        RowValue::PerFault => format!("Follow {}.", open.retry),
     };
     let effect = match row.effect {
         RowValue::Fixed(Effect::None) => "Nothing was changed.".to_owned(),
-        RowValue::Fixed(Effect::Done) => "The change stands.".to_owned(),
+        RowValue::Fixed(Effect::Done) => "The change was made.".to_owned(),
         RowValue::PerFault if !open.effect.is_empty() => {
             format!(
-                "Read {}: after `unknown`, look at the state first.",
+                "Read {}: after `unknown`, check the state first.",
                 open.effect
             )
         }
         RowValue::Fixed(Effect::Unknown) | RowValue::PerFault => {
-            "Look at the state first.".to_owned()
+            "Check the state first.".to_owned()
         }
     };
     format!("{retry} {effect}")

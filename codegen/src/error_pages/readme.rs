@@ -21,14 +21,14 @@ pub(crate) fn readme() -> String {
         ),
         "### code: what went wrong\n".to_owned(),
         CODE.to_owned(),
-        "### retry: what sending it again would bring\n".to_owned(),
+        "### retry: whether to send the call again\n".to_owned(),
         table(
             Retry::ALL
                 .iter()
                 .map(|one| (one.word(), words::retry(*one))),
         ),
         RETRY.to_owned(),
-        "### effect: did anything happen\n".to_owned(),
+        "### effect: whether anything happened\n".to_owned(),
         table(
             Effect::ALL
                 .iter()
@@ -42,34 +42,35 @@ pub(crate) fn readme() -> String {
 }
 
 const INTRODUCTION: &str = "\
-Every failure here is a contract: its code is stable, the same cause gives the same bytes, the answer
-fits a published schema, and it says whether to retry and whether anything happened. A code belongs to
-its dialect: the key is both, since −32602 and −32603 exist in more than one. The same tables are in
-`registry.json` for programs; `registry.lock.json` holds the rows that may never change again.
+Every failure is a contract: its code is stable, the same cause gives the same bytes, the answer
+validates against a published schema, and it states whether to retry and whether anything happened. A
+code is identified together with its dialect, because −32602 and −32603 exist in several dialects.
+`registry.json` contains the same tables for programs; `registry.lock.json` contains the rows that will
+never change.
 ";
 
 const ANSWERS: &str = "\
-Every failure answers five questions. The code stands where the dialect puts it; the other four are one
-object `fault` with the members `class`, `retry`, `retry_after_ms`, `effect` and `remedy`, in this order,
-where the dialect has a place for it.
+Every failure answers five questions. Each dialect has its own member for the code. The other four
+answers are one object `fault` with the members `class`, `retry`, `retry_after_ms`, `effect` and
+`remedy`, in this order, if the dialect has room for it.
 ";
 
 const CODE: &str = "\
-One word or number from a closed set. Decide on it, and never on the wording of a message.
+The code is one word or number from a closed set. Branch on it, never on the wording of a message.
 ";
 
 const RETRY: &str = "\
-`retry_after_ms` says how long to wait where that is known, and is null elsewhere. A row may leave retry
-open; then each failure says it.
+`retry_after_ms` is the time to wait if it is known, and null otherwise. If the row of a code does not
+fix `retry`, each failure states it.
 ";
 
 const EFFECT: &str = "\
-After `unknown`, look at the state before anything is sent again. A row may leave the effect open; then
-each failure says it.
+After `unknown`, check the state before you send anything again. If the row of a code does not fix
+`effect`, each failure states it.
 ";
 
 const REMEDY: &str = "\
-One sentence for a person or a model. Its wording may get better; do not parse it.
+The remedy is a sentence for a person or a model. Its wording may improve, so do not parse it.
 ";
 
 /// Returns the table of the pages, one row each.

@@ -5,19 +5,19 @@ use candor_fault::{Class, Effect, Retry};
 /// Returns who has to act.
 pub(super) const fn class(class: Class) -> &'static str {
     match class {
-        Class::Caller => "the caller, by other arguments or another order of calls",
-        Class::Policy => "whoever set the rule that forbids it",
-        Class::Limit => "nobody: the call met a limit on rate, time or size",
-        Class::Upstream => "whoever runs the system behind this server",
-        Class::Server => "whoever runs this server, or its authors",
+        Class::Caller => "the caller, with other arguments or calls in another order",
+        Class::Policy => "the person who set the rule that forbids the call",
+        Class::Limit => "nobody: the call reached a limit on rate, time or size",
+        Class::Upstream => "the operator of the system behind this server",
+        Class::Server => "the operator of this server, or its authors",
     }
 }
 
 /// Returns what happens after a retry.
 pub(super) const fn retry(retry: Retry) -> &'static str {
     match retry {
-        Retry::Never => "it fails again, whatever the caller does",
-        Retry::AfterChange => "the same call fails again until something is changed",
+        Retry::Never => "the call fails again, whatever the caller does",
+        Retry::AfterChange => "the same call fails again until something changes",
         Retry::SameCall => "the same call may be sent again",
         Retry::AfterDelay => "the same call may be sent again after a wait",
     }
@@ -28,6 +28,6 @@ pub(super) const fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::None => "nothing was changed",
         Effect::Done => "the change was made, although the call failed",
-        Effect::Unknown => "nobody can say whether the change was made",
+        Effect::Unknown => "it is unknown whether the change was made",
     }
 }

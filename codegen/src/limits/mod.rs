@@ -73,15 +73,15 @@ fn message_limits() -> Vec<Limit> {
 fn transport_limits() -> Vec<Limit> {
     vec![
         limit(
-            "calls that wait on one stdio connection",
+            "pending calls on one stdio connection",
             stdio::MAX_WAITING,
             "no further line is read",
             "calls_beyond_the_bound_wait_their_turn",
         ),
         limit(
-            "late answers queued on stdio",
+            "answers queued on stdio",
             stdio::MAX_QUEUED,
-            "calls wait with their answers",
+            "further calls wait before they answer",
             "a_client_that_does_not_read_takes_bounded_memory",
         ),
         limit(
@@ -91,13 +91,13 @@ fn transport_limits() -> Vec<Limit> {
             "more_connections_than_the_limit_are_served_in_turn",
         ),
         limit(
-            "a request's head",
+            "the time for the head of a request",
             seconds(http::HEADER_TIMEOUT),
             "the connection is closed",
             "timeouts_of_ten_seconds_hold",
         ),
         limit(
-            "an idle connection",
+            "the time that a connection may be idle",
             seconds(http::IDLE_TIMEOUT),
             "the connection is closed",
             "a_connection_may_be_idle_for_a_while",
@@ -109,9 +109,9 @@ fn transport_limits() -> Vec<Limit> {
             "progress_beyond_the_queue_is_dropped",
         ),
         limit(
-            "running calls after the end of input or a signal",
+            "the time for running calls after the end of input or a signal",
             seconds(stdio::PATIENCE),
-            "they are cut, recorded and answered",
+            "they are stopped, recorded and answered",
             "timeouts_of_ten_seconds_hold",
         ),
     ]
@@ -125,7 +125,7 @@ fn answer_limits() -> Vec<Limit> {
         limit(
             "violations in an answer",
             VIOLATIONS_MAX,
-            "the rest is counted",
+            "the others are counted",
             "kind_past_the_bound_is_found",
         ),
         limit(
@@ -165,7 +165,7 @@ fn schema_limits() -> Vec<Limit> {
             "what_is_no_schema_is_refused",
         ),
         limit(
-            "depth of a value that is explained",
+            "depth of a value whose violations are explained",
             VALUE_DEPTH_MAX,
             "one violation",
             "a_value_deeper_than_allowed_is_one_violation",
@@ -173,13 +173,13 @@ fn schema_limits() -> Vec<Limit> {
         limit(
             "characters of a name that is compared",
             NEAR_CHARS_MAX,
-            "no near name",
+            "no similar name is suggested",
             "long_names_and_late_candidates_are_not_compared",
         ),
         limit(
             "names that are compared",
             NEAR_CANDIDATES_MAX,
-            "later ones are not",
+            "later names are not compared",
             "long_names_and_late_candidates_are_not_compared",
         ),
     ]
@@ -228,9 +228,9 @@ fn context_limits() -> Vec<Limit> {
             "oversized_manifest_is_refused",
         ),
         limit(
-            "problems that `verify` tells",
+            "problems that `verify` reports",
             MAX_PROBLEMS,
-            "the rest is left out",
+            "the others are omitted",
             "only_the_first_hundred_problems_are_reported",
         ),
         limit(
@@ -240,19 +240,19 @@ fn context_limits() -> Vec<Limit> {
             "long_text_is_cut_at_lines_then_spaces_then_anywhere",
         ),
         limit(
-            "caches that a server keeps open",
+            "open caches of a server",
             MAX_OPEN,
-            "the one unused for longest is closed",
+            "the least recently used one is closed",
             "least_recently_used_cache_is_closed",
         ),
         limit(
-            "documents that a server remembers of a cache",
+            "documents of a cache in the memory of a server",
             mib(MAX_RECENT),
-            "those unused for longest are read again",
+            "the least recently used ones are read again",
             "recent_documents_stay_within_their_limit",
         ),
         limit(
-            "calls that a server works on at once",
+            "calls that a server processes at the same time",
             MAX_AT_WORK,
             "the others wait",
             "calls_beyond_the_limit_wait",
@@ -269,7 +269,7 @@ fn github_limits() -> Vec<Limit> {
     };
     vec![
         limit(
-            "a file that is answered",
+            "a file in an answer",
             mib(FILE_MAX as usize),
             "−32003 with its size",
             "huge_file_is_too_large_by_its_header",
@@ -283,19 +283,19 @@ fn github_limits() -> Vec<Limit> {
         limit(
             "entries of a tree or a directory",
             format!("{TREE_ENTRIES}, at most {MAX_TREE_ENTRIES} with `--max-entries`"),
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "tree_is_bounded",
         ),
         limit(
             "bytes of patches of a pull request",
             PATCHES_MAX,
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "details_are_bounded",
         ),
         limit(
-            "writes a minute and repository",
+            "writes per minute and repository",
             WRITES_A_MINUTE,
-            "−32004 with the wait",
+            "−32004 with the time to wait",
             "writes_to_one_repository_are_limited",
         ),
         limit(
@@ -305,19 +305,19 @@ fn github_limits() -> Vec<Limit> {
             "a_flood_of_keys_fills_no_memory_and_lifts_no_limit",
         ),
         limit(
-            "a reading call",
+            "the time for a reading call",
             seconds(READ_DEADLINE),
             "−32603",
             "slow_backend_times_out",
         ),
         limit(
-            "a writing call",
+            "the time for a writing call",
             seconds(WRITE_DEADLINE),
-            "−32603, which says whether anything happened",
+            "−32603, which states whether anything happened",
             "slow_backend_times_out",
         ),
         limit(
-            "characters of GitHub's words in a message",
+            "characters of a text from GitHub in a message",
             FOREIGN_WORDS_CHARS,
             "cut with …",
             "words_of_github_are_cut_and_escaped",
@@ -329,7 +329,7 @@ fn github_limits() -> Vec<Limit> {
             "long_message_is_cut",
         ),
         limit(
-            "bytes of an answer of GitHub",
+            "bytes of an answer from GitHub",
             limits::ANSWER_MAX_BYTES,
             "−32603",
             "huge_answer_is_not_read_to_its_end",
@@ -347,15 +347,15 @@ fn github_limits() -> Vec<Limit> {
             "too_many_checks_are_a_failure",
         ),
         limit(
-            "answers of GitHub that are remembered",
+            "answers from GitHub that are cached",
             limits::REMEMBERED_MAX,
-            "the one unused for longest is forgotten",
+            "the least recently used one is dropped",
             "least_used_goes_first",
         ),
         limit(
-            "bytes of answers that are remembered",
+            "bytes of answers from GitHub that are cached",
             limits::REMEMBERED_MAX_BYTES,
-            "the one unused for longest is forgotten",
+            "the least recently used one is dropped",
             "bytes_are_bounded_in_all_and_in_one",
         ),
         limit(
@@ -376,7 +376,7 @@ fn github_limits() -> Vec<Limit> {
 /// Returns the content of `docs/limits.md`.
 pub(crate) fn page() -> String {
     let mut page = String::from(
-        "# Limits\n\nEvery bound of the program, made from its constants by `cargo xtask codegen`. Each has a test.\n",
+        "# Limits\n\nThis page lists every bound of the program: what is bounded, the bound, what happens beyond it, and the test that checks it. `cargo xtask codegen` generates it from the constants; do not edit it.\n",
     );
     let parts = [
         ("Messages", message_limits()),
@@ -390,10 +390,7 @@ pub(crate) fn page() -> String {
         ("Workspace: commands of plans", workspace::command_limits()),
         ("Chained logs", workspace::log_limits()),
         ("Orders: arguments", orders::argument_limits()),
-        (
-            "Orders: the way to an order system",
-            orders::adapter_limits(),
-        ),
+        ("Orders: calls to an order system", orders::adapter_limits()),
     ];
     for (title, limits) in parts {
         page +=

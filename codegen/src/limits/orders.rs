@@ -30,7 +30,7 @@ pub(super) fn argument_limits() -> Vec<Limit> {
             "sum_of_too_many_digits_is_none",
         ),
         limit(
-            "tags, own fields, tracking numbers",
+            "tags, custom fields, tracking numbers",
             LIST_MAX,
             schema,
             ARGUMENTS,
@@ -65,13 +65,13 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
     vec![
         limit(
             "calls of one client",
-            format!("{CALLS_A_MINUTE} a minute"),
+            format!("{CALLS_A_MINUTE} per minute"),
             "3001",
             "client_is_limited_over_all_tools_and_others_are_not",
         ),
         limit(
-            "calls of one client of one tool",
-            format!("{TOOL_CALLS_A_MINUTE} a minute"),
+            "calls of one client to one tool",
+            format!("{TOOL_CALLS_A_MINUTE} per minute"),
             "3001",
             "tool_is_limited_for_each_client",
         ),
@@ -82,43 +82,43 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             "deadline_is_configurable",
         ),
         limit(
-            "an answer of a backend over HTTP",
+            "an answer of an adapter over HTTP",
             mib(BODY_MAX),
             useless,
             "endless_body_is_read_to_its_bound",
         ),
         limit(
-            "what a backend says of a failure",
+            "the body of a failure of an adapter",
             kib(FAILURE_MAX),
-            "not read further",
+            "the rest is not read",
             "endless_failure_is_read_to_its_bound",
         ),
         limit(
-            "JSON values in an answer of a backend",
+            "JSON values in an answer of an adapter",
             VALUES_MAX,
             useless,
             "answer_with_too_many_values_is_refused",
         ),
         limit(
-            "a cursor of a backend over HTTP, and a place of any adapter's own",
+            "a cursor of an adapter over HTTP, and a position of any adapter",
             format!("{NEXT_MAX} and {POSITION_MAX} bytes"),
             useless,
             "position_too_long_for_a_cursor_is_an_invalid_response",
         ),
         limit(
-            "a wait that a backend asks for",
+            "a wait that an adapter requests",
             seconds(WAIT_MAX),
-            "cut",
+            "reduced to the bound",
             "every_status_of_a_change",
         ),
         limit(
-            "characters of a backend's own identifier",
+            "characters of an adapter's own code",
             REASON_MAX,
             "`BACKEND_REFUSED`",
             "every_answer_of_a_change",
         ),
         limit(
-            "a catalogue that is brought in, and units of one SKU at one location",
+            "an imported catalogue, and units of one SKU at one location",
             format!("{}, {STOCK_MAX}", mib(IMPORT_MAX as usize)),
             "refused, nothing changed",
             "invalid_catalogue_is_explained",
@@ -130,7 +130,7 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
                 kib(SCRIPT_MAX),
                 SCRIPT_WAIT_MAX / 1000
             ),
-            "refused at the start",
+            "refused at start",
             "script_error_names_its_path",
         ),
     ]

@@ -54,7 +54,7 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "a_long_file_is_read_in_parts",
         ),
         limit(
-            "how far a file is read for a line or its hash",
+            "bytes of a file that are read to find a line or its hash",
             mib(MAX_SCAN_BYTES as usize),
             "`FILE_READ_FAILED`, or no hash",
             "of_a_huge_file_the_beginning_is_read",
@@ -68,31 +68,31 @@ pub(super) fn file_limits() -> Vec<Limit> {
         limit(
             "entries in a list",
             MAX_LISTED,
-            "left out and counted, `truncated`",
+            "omitted and counted, `truncated`",
             "a_full_answer_counts_what_it_leaves_out",
         ),
         limit(
             "paths in a list",
             kib(MAX_LISTED_BYTES),
-            "left out and counted, `truncated`",
+            "omitted and counted, `truncated`",
             "long_paths_fill_an_answer_too",
         ),
         limit(
-            "names that one walk looks at",
+            "names that one walk of a tree visits",
             MAX_WALK_NAMES,
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "a_walk_looks_at_a_bounded_number_of_names",
         ),
         limit(
-            "levels that a walk goes down",
+            "levels of directories that a walk visits",
             MAX_WALK_DEPTH,
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "a_walk_ends_where_directories_go_on",
         ),
         limit(
             "a `.gitignore`",
             kib(MAX_GITIGNORE_BYTES as usize),
-            "the rest is not heeded",
+            "the rest is ignored",
             "of_a_long_ignore_file_the_beginning_is_heeded",
         ),
         limit(
@@ -104,7 +104,7 @@ pub(super) fn file_limits() -> Vec<Limit> {
         limit(
             "matches in an answer",
             MAX_MATCHES,
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "a_full_answer_says_so",
         ),
         limit(
@@ -128,13 +128,13 @@ pub(super) fn file_limits() -> Vec<Limit> {
         limit(
             "files that one search reads",
             MAX_SEARCHED_FILES,
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "a_call_searches_a_bounded_number_of_files_and_bytes",
         ),
         limit(
             "bytes that one search reads",
             mib(MAX_SEARCHED_BYTES as usize),
-            "left out, `truncated`",
+            "omitted, `truncated`",
             "a_call_searches_a_bounded_number_of_files_and_bytes",
         ),
         limit(
@@ -168,7 +168,7 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "what_is_no_diff_of_this_file_is_invalid",
         ),
         limit(
-            "a text that edits or a patch make",
+            "the result of edits or of a patch",
             mib(MAX_RESULT),
             "`INVALID_INPUT_VALUE` for edits, `PATCH_APPLY_FAILED` for a patch",
             "a_result_is_bounded_before_it_is_made",
@@ -204,13 +204,13 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "arguments_are_bounded_by_their_schemas",
         ),
         limit(
-            "lines that read_audit_log answers",
+            "lines in an answer of read_audit_log",
             MAX_LINES,
             "`INVALID_INPUT_VALUE`",
             "arguments_are_bounded_by_their_schemas",
         ),
         limit(
-            "bytes that read_audit_log answers",
+            "bytes in an answer of read_audit_log",
             mib(MAX_LINES_BYTES),
             "left for the next call, `more`",
             "page_is_bounded_in_lines_and_bytes",
@@ -318,13 +318,13 @@ pub(super) fn plan_limits() -> Vec<Limit> {
         limit(
             "plans that are listed",
             MAX_LISTED_PLANS,
-            "left out and counted; only by its hash can such a plan be used",
+            "omitted and counted; such a plan can be used only by its hash",
             "only_so_many_plans_are_read",
         ),
         limit(
             "approvals of one plan that are read",
             MAX_APPROVALS,
-            "the others do not count",
+            "further ones do not count",
             "each_key_has_one_approval_of_a_plan",
         ),
         limit(
@@ -366,13 +366,13 @@ pub(super) fn plan_limits() -> Vec<Limit> {
         limit(
             "a private key",
             kib(MAX_KEY_BYTES),
-            "it is no key",
+            "it is not accepted as a key",
             "what_is_no_key_is_told_apart",
         ),
         limit(
             "rounds for a key's passphrase",
             MAX_KEY_ROUNDS,
-            "it is no key",
+            "it is not accepted as a key",
             "a_file_cannot_make_us_work_for_ever",
         ),
     ]
@@ -386,13 +386,13 @@ pub(super) fn command_limits() -> Vec<Limit> {
         limit(
             "time of a command",
             format!("{}, or `--preflight-timeout`", seconds(usual.time)),
-            "ended, `PREFLIGHT_FAILED`",
+            "stopped, `PREFLIGHT_FAILED`",
             "descendants_end_with_the_time_limit",
         ),
         limit(
-            "output of a command that is kept",
+            "output of a command",
             kib(usual.output),
-            "its end",
+            "only the last part is kept",
             "the_end_of_a_hundred_megabytes_is_kept",
         ),
         limit(
@@ -402,9 +402,9 @@ pub(super) fn command_limits() -> Vec<Limit> {
             "memory_files_and_processes_are_limited",
         ),
         limit(
-            "processes that it adds",
+            "processes that it starts",
             usual.processes,
-            "the kernel refuses more, but for root",
+            "the kernel refuses more, except for root",
             "memory_files_and_processes_are_limited",
         ),
         limit(
@@ -438,7 +438,7 @@ pub(super) fn command_limits() -> Vec<Limit> {
             "too_many_grants_are_refused",
         ),
         limit(
-            "levels below the root that are looked through",
+            "levels of directories below the root that are searched",
             MAX_DEPTH,
             "not granted",
             "directories_that_lie_too_deep_are_not_granted",
@@ -457,15 +457,15 @@ pub(super) fn log_limits() -> Vec<Limit> {
             "longest_line_is_written_and_a_longer_one_is_refused",
         ),
         limit(
-            "lines behind the last checkpoint",
+            "lines after the last checkpoint",
             CHECKPOINT_LINES,
-            "a new one",
+            "a new checkpoint is written",
             "checkpoint_is_written_after_many_lines",
         ),
         limit(
             "a checkpoint",
             kib(MAX_CHECKPOINT),
-            "it is none",
+            "it is not accepted as a checkpoint",
             "invalid_checkpoints_are_refused",
         ),
     ]

@@ -21,10 +21,10 @@ pub static WIRE_REGISTRY: Registry = Registry {
     replay: AnyFault::replay::<Wire>,
     page: ErrorPage {
         title: "Wire: JSON-RPC and MCP",
-        purpose: "What is no call of a tool is refused by the protocol itself, the same on every server: \
-            broken input, an unknown method, an unknown tool, a revision that is not known here.",
-        form: "A JSON-RPC error. Over HTTP it has a status as well. The five answers are not on the \
-            wire; this page is their place.",
+        purpose: "These failures are raised by the protocol itself, before a tool is called, and are the same on \
+            every server: broken input, an unknown method, an unknown tool, an unsupported revision.",
+        form: "The answer is a JSON-RPC error. Over HTTP it also has a status. The five answers are not on the \
+            wire; they are listed on this page.",
         open_answers: OpenAnswers::NOT_SENT,
     },
     examples: wire_examples,
@@ -39,11 +39,11 @@ pub static CANDOR_REGISTRY: Registry = Registry {
     replay: AnyFault::replay::<Candor<candor::Code>>,
     page: ErrorPage {
         title: "candor/1: servers with codes of their own",
-        purpose: "A server that is built on these crates declares its own codes and speaks this dialect. \
-            The codes below are the ones that every such server has beside its own.",
+        purpose: "A server that is built on these crates declares its own codes and uses this dialect. \
+            Every such server also has the codes below.",
         form: "A failing call is a result with `isError: true`. Its text block is one sentence that a \
-            model can act on alone, a newline, and the object; `structuredContent.error` is the same \
-            object for programs, and `_meta[\"dev.candor/error\"]` for clients that show neither.",
+            model can act on, a newline, and the object. The same object is in `structuredContent.error` \
+            for programs, and in `_meta[\"dev.candor/error\"]` for clients that show neither.",
         open_answers: OpenAnswers {
             retry: "`error.fault.retry`",
             wait: "`error.fault.retry_after_ms`",

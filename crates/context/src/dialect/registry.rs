@@ -17,9 +17,9 @@ pub static REGISTRY: Registry = Registry {
         purpose: "The context tools read caches and change nothing, so a failure never leaves anything \
             behind. The six codes and their messages are frozen by the specification of the error object.",
         form: "A failing call is a result with `isError: true` whose one text block is the error object \
-            and a newline: a code, the canonical message, and nothing else. Diagnostics never stand in \
-            an answer; the command line says them on stderr, and exits with the code's number. The five \
-            answers are not on the wire; this page is their place.",
+            and a newline: a code, the canonical message, and nothing else. Details are never part of an \
+            answer; the command line prints them on stderr, and exits with the exit code below. The five \
+            answers are not on the wire; they are listed on this page.",
         open_answers: OpenAnswers::NOT_SENT,
     },
     examples,

@@ -15,13 +15,13 @@ pub static REGISTRY: Registry = Registry {
     replay: AnyFault::replay::<Github>,
     page: ErrorPage {
         title: "GitHub: repositories, pull requests, commits",
-        purpose: "The GitHub tools answer with JSON-RPC errors of eight codes. A code comes from facts \
-            (a status, a header, the step that failed), never from the wording of a message.",
+        purpose: "The GitHub tools answer with JSON-RPC errors of eight codes. A code is chosen \
+            from facts (a status, a header, the step that failed), never from the wording of a message.",
         form: "Clients of the handshake revisions get a JSON-RPC error. Clients of revision 2026-07-28, \
-            and everyone where the server was started with `--failures result`, get the same object in \
-            a result with `isError: true`: one sentence that can be acted on alone, a newline, and the \
-            object. −32602 lists everything that is wrong about the arguments; every other code carries \
-            the five answers in `data.fault`, and the facts it has.",
+            and all clients of a server that was started with `--failures result`, get the same object in \
+            a result with `isError: true`: one sentence that a model can act on, a newline, and the \
+            object. −32602 lists everything that is wrong in the arguments; every other code contains \
+            the five answers in `data.fault`, and further facts if there are any.",
         open_answers: OpenAnswers {
             retry: "`data.fault.retry`",
             wait: "`data.fault.retry_after_ms`",

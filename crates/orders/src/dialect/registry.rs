@@ -15,12 +15,12 @@ pub static REGISTRY: Registry = Registry {
     replay: AnyFault::replay::<Orders>,
     page: ErrorPage {
         title: "Orders: order systems behind adapters",
-        purpose: "The order tools stand in front of any order system. Eight codes say what failed; \
-            `details.originalError` has the word of the order system where there is one.",
+        purpose: "The order tools work with any order system. Eight codes name what failed; \
+            `details.originalError` is the reason that the order system gives, if it gives one.",
         form: "A failing call is a result with `isError: true` and the ErrorResponse three times: in \
-            the text block, in `structuredContent` and as `error`, so that every client reads it as a \
-            failure. What the published input schema shows is refused before the tool runs, with \
-            JSON-RPC −32602; clients of revision 2026-07-28 get it in the first form too. A bug is \
+            the text block, in `structuredContent` and as `error`, so that every client recognises a \
+            failure. Arguments that violate the published input schema are refused before the tool runs, \
+            with JSON-RPC −32602; clients of revision 2026-07-28 get a result here too. A bug is \
             JSON-RPC −32603.",
         open_answers: OpenAnswers {
             retry: "`retryable`",

@@ -17,12 +17,12 @@ pub static REGISTRY: Registry = Registry {
     page: ErrorPage {
         title: "Workspace: governed edits",
         purpose: "The workspace tools let an agent change a repository under plans that a person \
-            approved. Every failure is a SystemError envelope, on record before it is answered.",
+            approved. Every failure is a SystemError envelope, which is recorded before the answer is sent.",
         form: "A failing call is a result with `isError: true` whose one text block is the envelope: \
-            eleven members, always all of them, in this order; `stack_trace` is a twelfth only where \
-            debugging was asked for. The five answers stand beside it in `_meta[\"dev.candor/fault\"]`, \
-            and the place in the audit log in `_meta[\"dev.candor/receipt\"]`. Decide on `error_code`; \
-            `human_message` is for display only. Failures at start print the envelope on stderr.",
+            eleven members, always all of them, in this order. A twelfth, `stack_trace`, is present only \
+            if debugging is enabled. The five answers are in `_meta[\"dev.candor/fault\"]`, and the line \
+            of the audit log is in `_meta[\"dev.candor/receipt\"]`. Branch on `error_code`; \
+            `human_message` is for display only. A server that cannot start prints the envelope on stderr.",
         open_answers: OpenAnswers {
             retry: "`_meta[\"dev.candor/fault\"].retry`",
             wait: "`_meta[\"dev.candor/fault\"].retry_after_ms`",
