@@ -75,7 +75,7 @@ fn transport_limits() -> Vec<Limit> {
         limit(
             "pending calls on one stdio connection",
             stdio::MAX_WAITING,
-            "no further line is read",
+            "the next call waits up to 10 s, then −32603",
             "calls_beyond_the_bound_wait_their_turn",
         ),
         limit(
