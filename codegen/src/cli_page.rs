@@ -13,7 +13,7 @@ fn collect_commands(command: &clap::Command, all: &mut Vec<clap::Command>) {
 /// Returns the content of `docs/cli.md`.
 pub(crate) fn page() -> String {
     let mut page = String::from(
-        "# The command line\n\nMade from the program's own help by `cargo xtask codegen`. Answers go to stdout, talk to stderr; a wrong command line exits with 1 and leaves stdout empty. The program `context` is `candor context`.\n",
+        "# The command line\n\nThis page is the help of every command. `cargo xtask codegen` generates it; do not edit it. Results go to stdout, messages to stderr. A wrong command line exits with 1 and leaves stdout empty. The program `context` is the same as `candor context`.\n",
     );
     let mut grammar = candor::cli::grammar().term_width(100);
     grammar.build();

@@ -70,8 +70,10 @@ fn rows_of(key: &str) -> Result<Vec<&'static CodeRow>, CommandError> {
     let known: Vec<String> = known_keys();
     let near = candor_schema::nearest(key, known.iter().map(String::as_str));
     let help = match near {
-        Some(near) => format!("did you mean `{near}`? `candor explain` lists every code"),
-        None => String::from("`candor explain` lists every code"),
+        Some(near) => {
+            format!("the nearest name is `{near}`; to list every code, run:\n  candor explain")
+        }
+        None => String::from("to list every code, run:\n  candor explain"),
     };
     Err(CommandError::new(format!("there is no code `{}`", key.escape_debug())).with_hint(help))
 }

@@ -1,6 +1,7 @@
 //! Options of every command that listens: address, hosts, origins, tokens.
 
 use super::CommandError;
+use super::shell_words::quote;
 use crate::host::run;
 use candor_wire::http::{Admission, AdmissionToken, HttpPaths, serve};
 use clap::Args;
@@ -42,7 +43,7 @@ impl ListenArgs {
                 self.bind
             );
             return Err(
-                CommandError::new(message).with_hint("add --bearer-file FILE, or leave --bind out")
+                CommandError::new(message).with_hint("add --bearer-file FILE, or omit --bind")
             );
         }
         Ok(Arc::new(Admission {
@@ -74,7 +75,7 @@ impl ListenArgs {
     fn cannot_bind(&self, error: &std::io::Error) -> CommandError {
         let address = SocketAddr::new(self.bind, self.port);
         CommandError::new(format!("cannot listen on {address}: {error}"))
-            .with_hint("take another port with --port, or any free one with --port 0")
+            .with_hint("choose another port with --port, or any free one with --port 0")
     }
 }
 
@@ -86,7 +87,9 @@ fn secret(path: &Path) -> Result<AdmissionToken, CommandError> {
         ))
     })?;
     AdmissionToken::new(&text).ok_or_else(|| {
-        CommandError::new(format!("the token in {} is empty", path.display()))
-            .with_hint("write one line into it, for example from `openssl rand -hex 32`")
+        CommandError::new(format!("the token in {} is empty", path.display())).with_hint(format!(
+            "to write a random token into it, run:\n  openssl rand -hex 32 > {}",
+            quote(&path.display().to_string())
+        ))
     })
 }

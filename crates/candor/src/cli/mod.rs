@@ -14,6 +14,7 @@ mod otlp;
 mod playground;
 mod sandbox;
 mod serve;
+mod shell_words;
 mod workspace;
 mod xdg;
 
@@ -112,6 +113,7 @@ impl CommandError {
         self
     }
 
+    /// Sets what to do next. A command in it is on a line of its own, indented by two spaces.
     fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -159,10 +161,10 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Context caches: documents selected by the same rules everywhere, within a token budget.
+/// Select documents for a query within a token budget, by the same rules everywhere.
 ///
-/// Build a cache from a directory of Markdown, then ask it: the same cache, query and budget give the
-/// same bytes on every machine, in the command line and over MCP.
+/// Build a cache from a directory of Markdown, then query it. The same cache, query and budget give the
+/// same bytes on every machine, on the command line and over MCP.
 #[derive(Debug, Parser)]
 #[command(name = "context", version = VERSION, arg_required_else_help = true, subcommand_required = true)]
 #[command(after_help = context::AFTER_HELP)]

@@ -27,7 +27,8 @@ pub(super) enum AuditCommand {
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 success, 1 wrong usage or a failure, 3 the log was changed. Results go to stdout, messages to stderr.
+Exit codes: 0 success, 1 wrong usage or a failure, 3 the log was changed.
+Results go to stdout, messages to stderr.
 
 Try:
   candor audit verify audit-log.jsonl --checkpoint ~/.local/state/candor/ID/checkpoint.json

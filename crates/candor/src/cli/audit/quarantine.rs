@@ -73,7 +73,7 @@ impl QuarantineArgs {
         let (quarantined, _) = moved.map_err(|error| self.failed(&error))?;
         let path = self.path.display();
         let files = counted(quarantined.files.len() as u64, "file");
-        let mut text = format!("{path} was moved aside ({files}), and a new log begins\n");
+        let mut text = format!("{path} was moved aside ({files}), and a new log was started\n");
         for name in &quarantined.files {
             text += &format!("  {}\n", self.path.with_file_name(name).display());
         }
@@ -96,17 +96,17 @@ impl QuarantineArgs {
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
         let verified = verified.map_err(|error| log.cannot_read(&error))?;
         let path = self.path.display();
-        match broken_error(&self.path, &verified) {
+        match broken_error(&self.path, &self.checkpoint, &verified) {
             Some(error) => print_note(&error.message),
             None => print_note(&format!(
-                "{path} is whole: {}",
+                "{path} is intact: {}",
                 counted(verified.lines, "line")
             )),
         }
         let mut err = anstream::stderr();
         write!(
             err,
-            "Move every file of {path} aside and begin a new log? [y/N] "
+            "Move every file of {path} aside and start a new log? [y/N] "
         )?;
         err.flush()?;
         let mut answer = String::new();

@@ -1,6 +1,7 @@
 //! `candor audit verify`: checks every line of a log, and names the first one that was changed.
 
 use super::{BROKEN, NamedFile, counted, describe, kind_of};
+use crate::cli::shell_words::quote;
 use crate::cli::{CommandError, print};
 use candor_audit::{Checkpoint, LogFlaw, PublicKey, Verification, verify_against};
 use clap::Args;
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Check that a log is complete and unchanged
 ///
-/// Reads every line of every file of the log. Without a checkpoint it cannot notice that lines are missing at
-/// the end, or that the whole log was written again: give the checkpoints that are stored elsewhere.
+/// Reads every line of every file of the log. Without a checkpoint it cannot detect that lines are missing at
+/// the end, or that the whole log was rewritten, so give the checkpoints that are stored elsewhere.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditVerifyArgs {
     /// The log: its newest file
@@ -61,7 +62,7 @@ impl AuditVerifyArgs {
             (false, None) => self.text(&verified, &checkpoints),
         };
         print(shown.as_bytes())?;
-        broken_error(&self.path, &verified).map_or(Ok(()), Err)
+        broken_error(&self.path, &self.checkpoint, &verified).map_or(Ok(()), Err)
     }
 
     fn object(
@@ -99,9 +100,9 @@ impl AuditVerifyArgs {
     fn text(&self, verified: &Verification, checkpoints: &[(&Path, Checkpoint)]) -> String {
         let lines = counted(verified.lines, "line");
         let files = counted(verified.files as u64, "file");
-        let mut text = format!("{} is whole: {lines} in {files}\n", self.path.display());
+        let mut text = format!("{} is intact: {lines} in {files}\n", self.path.display());
         if let Some(last) = verified.last {
-            text += &format!("line {} is the last, its hash {}\n", last.seq, last.hash);
+            text += &format!("line {} is the last; its hash is {}\n", last.seq, last.hash);
         }
         for (path, checkpoint) in checkpoints {
             let signed = match (&checkpoint.key_id, self.key.is_empty()) {
@@ -110,31 +111,39 @@ impl AuditVerifyArgs {
                 (None, _) => String::from("not signed"),
             };
             let (path, seq) = (path.display(), checkpoint.seq);
-            text += &format!("{path} agrees as far as line {seq}, {signed}\n");
+            text += &format!("{path} agrees up to line {seq}, {signed}\n");
         }
         if checkpoints.is_empty() {
-            text +=
-                "no checkpoint was given: lines that are missing at the end would not be noticed\n";
+            text += "no checkpoint was given, so lines that are missing at the end cannot be detected\n";
         }
         text
     }
 }
 
 /// Returns the error for a log that was changed.
-pub(super) fn broken_error(path: &Path, verified: &Verification) -> Option<CommandError> {
+pub(super) fn broken_error(
+    path: &Path,
+    checkpoints: &[PathBuf],
+    verified: &Verification,
+) -> Option<CommandError> {
     let flaw = verified.flaw?;
+    let word = |path: &Path| quote(&path.display().to_string());
+    let mut quarantine = format!("candor audit quarantine {}", word(path));
+    for checkpoint in checkpoints {
+        quarantine += &format!(" --checkpoint {}", word(checkpoint));
+    }
     let (path, seq) = (path.display(), flaw.seq());
     let before = match (flaw, seq) {
         (_, 1) => String::new(),
-        (LogFlaw::Rewritten(_), _) => String::from("lines before it may be others too; "),
-        (_, 2) => String::from("line 1 is whole; "),
-        (_, seq) => format!("lines 1 to {} hold together; ", seq - 1),
+        (LogFlaw::Rewritten(_), _) => String::from("earlier lines may have been changed too; "),
+        (_, 2) => String::from("line 1 is intact; "),
+        (_, seq) => format!("lines 1 to {} are intact; ", seq - 1),
     };
     let error = CommandError::new(format!(
         "{path} is broken at line {seq}: {}",
         describe(flaw)
     ));
-    let hint = format!("{before}`candor audit quarantine {path}` moves the log aside");
+    let hint = format!("{before}to move the log aside, run:\n  {quarantine}");
     Some(error.with_hint(hint).with_exit_code(BROKEN))
 }
 

@@ -8,22 +8,22 @@ use candor_fault::Timestamp;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Which files are sources.
+/// The arguments that select the sources.
 #[derive(Debug, Args)]
 struct SourceArgs {
-    /// The directory of the sources: every regular file below it whose name ends in `.md`
+    /// The directory of the sources, which are the regular files below it whose names end in `.md`
     #[arg(long, value_name = "DIR")]
     sources: PathBuf,
-    /// Take files that match this glob instead of `*.md` (may be given several times)
+    /// Include files that match this glob instead of `*.md` (repeatable)
     ///
-    /// Without `/` it is compared with a file's name, with `/` with its path below the sources; `*`
-    /// does not cross `/`, `**` does.
+    /// A glob without `/` is compared with the name of a file, one with `/` with its path below the
+    /// sources. `*` does not cross `/`, `**` does.
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// Leave out what matches this glob, directories with everything in them
+    /// Exclude files that match this glob, and directories with everything in them (repeatable)
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Leave out what `.gitignore` files name
+    /// Exclude files that `.gitignore` files exclude
     #[arg(long)]
     respect_gitignore: bool,
 }
@@ -41,29 +41,29 @@ impl SourceArgs {
 
 /// Build a cache from the documents below a directory
 ///
-/// The cache appears whole or not at all. With SOURCE_DATE_EPOCH set, two builds of the same sources
-/// are the same bytes.
+/// The cache is created completely or not at all. If SOURCE_DATE_EPOCH is set, two builds of the same
+/// sources give the same bytes, except for the recorded times and inodes of files.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextBuildArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Where the cache goes
+    /// The directory of the new cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `candor context passages`
+    /// Also index passages, for `candor context passages`
     #[arg(long)]
     passages: bool,
-    /// Replace a cache that is there
+    /// Replace an existing cache
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
 
-/// Build a cache anew, reading only the sources that changed
+/// Build a cache again, but read only the sources that changed
 ///
-/// The result is the one of a full build with the same flags; passages stay where they are. A cache
-/// that is not valid is not updated.
+/// The result is that of a full build with the same flags. An index of passages is kept up to date. An
+/// invalid cache is not updated.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextUpdateArgs {
     #[command(flatten)]
@@ -71,14 +71,14 @@ pub(in crate::cli) struct ContextUpdateArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `candor context passages`
+    /// Also index passages, for `candor context passages`
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
 
-/// Say whether a cache is what its sources are, or which files differ
+/// Show whether a cache matches its sources, or which files differ
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextStatusArgs {
     #[command(flatten)]
@@ -90,16 +90,16 @@ pub(in crate::cli) struct ContextStatusArgs {
     common: CommonArgs,
 }
 
-/// Check a cache completely and make it fast where it is
+/// Check a cache completely, and add the files that make it fast in its present location
 ///
-/// For a cache that was copied or made by another program. Nothing that other readers look at is
-/// changed.
+/// Use it for a cache that was copied or built by another program. The files of the published format
+/// are not changed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextSealArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// Index passages too, for `candor context passages`
+    /// Also index passages, for `candor context passages`
     #[arg(long)]
     passages: bool,
     #[command(flatten)]
@@ -199,7 +199,7 @@ impl ContextStatusArgs {
         self.common.print_pretty(&status)?;
         if !status.fresh() {
             self.common
-                .note("`candor context update` brings the cache up to date");
+                .note("to bring the cache up to date, run this with the same options:\n  candor context update");
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod query;
 mod serve;
 
 use super::CommandError;
+use super::shell_words::quote;
 use crate::host::system_clock;
 use candor_context::dialect::Context;
 use candor_context::{Failure, Location};
@@ -30,9 +31,9 @@ pub(super) enum ContextCommand {
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 done, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
-5 cache_invalid, 6 io_error, 7 internal_error. Answers go to stdout, talk to stderr; on an error
-stdout stays empty (but for the report of verify).
+Exit codes: 0 success, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
+5 cache_invalid, 6 io_error, 7 internal_error. Results go to stdout, messages to stderr. After an
+error stdout is empty, except for the report of verify.
 
 Try:
   candor context build --sources docs --cache cache
@@ -42,10 +43,10 @@ Try:
 /// The flags of every command.
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
-    /// Take relative paths below this directory, and reach nothing outside it
+    /// Resolve relative paths from this directory, and reach nothing outside it
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// How errors look on stderr
+    /// The format of errors on stderr
     #[arg(long, value_name = "FORM", value_enum, default_value_t = ErrorFormat::Text)]
     error_format: ErrorFormat,
 }
@@ -54,7 +55,7 @@ pub(super) struct CommonArgs {
 enum ErrorFormat {
     /// A sentence and a hint, for people
     Text,
-    /// The error object that the server answers with
+    /// The error object that the server sends
     Json,
 }
 
@@ -106,7 +107,10 @@ impl CommonArgs {
     fn error(&self, failure: &Failure) -> CommandError {
         let fault = failure.fault();
         let error = CommandError::new(failure.to_string())
-            .with_hint(hint(failure).unwrap_or_else(|| fault.remedy().to_owned()))
+            .with_hint(
+                self.hint(failure)
+                    .unwrap_or_else(|| fault.remedy().to_owned()),
+            )
             .with_exit_code(fault.row().exit.unwrap_or(super::USAGE));
         match self.error_format {
             ErrorFormat::Text => error,
@@ -136,38 +140,55 @@ impl CommonArgs {
         self.print(text.as_bytes())
     }
 
+    /// Returns a hint, if there is a better one than the remedy of the code.
+    fn hint(&self, failure: &Failure) -> Option<String> {
+        use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
+        let hint = match failure {
+            Failure::Lookup { path, .. } => {
+                return Some(format!(
+                    "check the path, or build the cache:\n  candor context build{} --sources DIR --cache {}",
+                    self.root_flag(),
+                    quote(path)
+                ));
+            }
+            Failure::Budget(BudgetFlaw::ResponseTooLarge) => {
+                "give a smaller --budget, or a shorter --query"
+            }
+            Failure::Target(TargetFlaw::Exists(_)) => {
+                "give --force to replace it, or run this with the same options:\n  candor context update"
+            }
+            Failure::Target(TargetFlaw::Foreign(..)) => {
+                "choose another --cache, or remove it yourself"
+            }
+            Failure::Target(_) => "choose another --cache",
+            Failure::Sources(SourceFlaw::Name(_) | SourceFlaw::Content(..)) => {
+                "convert it to UTF-8, or exclude it with --exclude"
+            }
+            Failure::Sources(SourceFlaw::Twins(..)) => "rename one of them",
+            Failure::Sources(SourceFlaw::Large(..) | SourceFlaw::Many) => {
+                "exclude files with --exclude"
+            }
+            Failure::Outside { .. } => "name a directory inside --root",
+            Failure::Root { .. } => "name a directory that exists with --root",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Returns `--root DIR` with a leading space, for a command that reaches the same cache.
+    fn root_flag(&self) -> String {
+        match &self.root {
+            Some(root) => format!(" --root {}", quote(&root.display().to_string())),
+            None => String::new(),
+        }
+    }
+
     /// Prints a note to stderr.
     fn note(&self, message: &str) {
         if self.error_format == ErrorFormat::Text {
             crate::host::print_note(message);
         }
     }
-}
-
-/// Returns a remedy, if the failure has a better one than its code.
-fn hint(failure: &Failure) -> Option<String> {
-    use candor_context::{BudgetFlaw, SourceFlaw, TargetFlaw};
-    let hint = match failure {
-        Failure::Budget(BudgetFlaw::ResponseTooLarge) => {
-            "give a smaller --budget, or a shorter --query"
-        }
-        Failure::Target(TargetFlaw::Exists(_)) => {
-            "give --force to replace it, or use `candor context update`"
-        }
-        Failure::Target(TargetFlaw::Foreign(..)) => "choose another --cache, or remove it yourself",
-        Failure::Target(_) => "choose another --cache",
-        Failure::Sources(SourceFlaw::Name(_) | SourceFlaw::Content(..)) => {
-            "convert it to UTF-8, or leave it out with --exclude"
-        }
-        Failure::Sources(SourceFlaw::Twins(..)) => "rename one of them",
-        Failure::Sources(SourceFlaw::Large(..) | SourceFlaw::Many) => {
-            "leave files out with --exclude"
-        }
-        Failure::Outside { .. } => "name a directory inside --root",
-        Failure::Root { .. } => "name a directory that exists with --root",
-        _ => return None,
-    };
-    Some(hint.to_owned())
 }
 
 /// Accepts any path. An empty path is not a usage error: it leads to no cache.

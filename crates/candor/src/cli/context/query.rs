@@ -2,6 +2,7 @@
 
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
+use crate::cli::shell_words::quote;
 use candor_context::{
     Failure, Query, QueryFlaw, Reader, TokenBudget, inspect, to_json_line, to_pretty_json, verify,
 };
@@ -16,13 +17,13 @@ struct QueryArgs {
     /// The cache
     #[arg(long, value_name = "DIR", value_parser = any_path())]
     cache: PathBuf,
-    /// What is looked for
+    /// The text to search for
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     query: OsString,
-    /// How many tokens may be used; a token is four bytes
+    /// The maximum number of tokens in the answer; a token is four bytes
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     budget: OsString,
-    /// How the answer looks
+    /// The format of the answer
     #[arg(long, value_enum, default_value_t = ResponseFormat::Json)]
     format: ResponseFormat,
     #[command(flatten)]
@@ -33,7 +34,7 @@ struct QueryArgs {
 enum ResponseFormat {
     /// One line
     Json,
-    /// The same with white space
+    /// Several lines, indented
     Pretty,
 }
 
@@ -67,8 +68,9 @@ impl QueryArgs {
             let bytes = ask(&mut reader, &query, budget, self.format)?;
             if reader.was_hashed() {
                 self.common.note(&format!(
-                    "the cache is not sealed where it is, so every document was hashed; `candor context seal --cache {}` makes this fast",
-                    self.cache.display()
+                    "the cache is not sealed in its present location, so every document was hashed; to make this fast, run:\n  candor context seal{} --cache {}",
+                    self.common.root_flag(),
+                    quote(&self.cache.display().to_string())
                 ));
             }
             Ok(bytes)
@@ -79,9 +81,10 @@ impl QueryArgs {
 
 /// Select documents for a query within a token budget
 ///
-/// Prints one JSON object: the documents, each with its score and why, and the selection. The same
-/// cache, query and budget give the same bytes everywhere. Words are compared as they are, in lower
-/// case, and documents are taken whole; `candor context passages` searches better.
+/// Prints one JSON object with the documents, each with its score and the reason for it, and with the
+/// selection. The same cache, query and budget give the same bytes on every machine. Words are compared
+/// in lower case and otherwise unchanged, and documents are never cut. `candor context passages` finds
+/// more.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextResolveArgs {
     #[command(flatten)]
@@ -97,9 +100,9 @@ impl ContextResolveArgs {
 
 /// Select passages of documents for a query within a token budget
 ///
-/// Prints one JSON object: the passages, best first, each with its place, its headings and the terms
-/// that made its score (BM25, in millionths), and the selection. A cache that was built without
-/// --passages answers too, only slower.
+/// Prints one JSON object with the passages, best first, each with its position, its headings and the
+/// terms of its score (BM25, in millionths), and with the selection. A cache that was built without
+/// --passages gives the same answers more slowly.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextPassagesArgs {
     #[command(flatten)]
@@ -113,10 +116,10 @@ impl ContextPassagesArgs {
     }
 }
 
-/// Say what a cache is and whether it is valid
+/// Describe a cache, and show whether it is valid
 ///
-/// Prints version, number of documents, bytes of the documents' files, and whether `verify` would be
-/// content. A cache that is invalid is an answer, not an error.
+/// Prints the version, the number of documents, the bytes of the documents' files, and whether `verify`
+/// would pass. An invalid cache is not an error here.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextInspectArgs {
     /// The cache
@@ -135,8 +138,8 @@ impl ContextInspectArgs {
 
 /// Check every rule and every file of a cache
 ///
-/// Reads and hashes everything, whatever was proved before, and prints what is wrong (at most 100
-/// problems). Exits with 5 where the cache is invalid, with 6 where it cannot be read.
+/// Reads and hashes every file, even if earlier checks have passed, and prints at most 100 problems.
+/// The exit code is 5 if the cache is invalid, and 6 if it cannot be read.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextVerifyArgs {
     /// The cache

@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 /// Serve the caches below a directory over MCP, on stdin and stdout
 ///
-/// Tools: context.resolve, context.list_caches, context.inspect_cache. Reads only; no network; no
-/// environment variable changes an answer.
+/// The tools are context.resolve, context.list_caches and context.inspect_cache. The server only reads
+/// and needs no network, and no environment variable changes an answer.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextServeArgs {
-    /// The directory that caches are below; nothing outside it is reachable
+    /// The directory that contains the caches; nothing outside it can be reached
     #[arg(long, value_name = "DIR")]
     root: PathBuf,
-    /// Offer the tool context.passages too
+    /// Also offer the tool context.passages
     #[arg(long)]
     passages: bool,
-    /// Look at every file before every answer instead of watching the directories
+    /// Check every file before every answer, instead of watching the directories
     #[arg(long)]
     no_watch: bool,
 }

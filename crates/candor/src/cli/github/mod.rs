@@ -5,6 +5,7 @@ mod serve;
 mod write_options;
 
 use super::CommandError;
+use super::shell_words::quote;
 use crate::host::system_clock;
 use candor_forge::local::{Identity, LocalForge, LocalForgeError};
 use candor_forge::{Failure, Forge, MissingItem};
@@ -26,11 +27,11 @@ pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr.
 
 Try:
-  candor github init                                    create a forge with the repository sample/hello
-  candor github import ~/src/project me/project         copy one of your clones
+  candor github init                               create a forge with a sample repository
+  candor github import ~/src/project me/project    copy one of your clones
   candor github protect me/project main --require-check ci/test
-  candor github status me/project                       show branches, pull requests and rules
-  candor github serve --allow-writes                    serve the tools on stdio";
+  candor github status me/project                  show branches, pull requests and rules
+  candor github serve --allow-writes               serve the tools on stdio";
 
 impl GithubCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
@@ -70,8 +71,12 @@ async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
 fn forge_error(error: &LocalForgeError) -> CommandError {
     let command_error = CommandError::new(error.to_string());
     match error {
-        LocalForgeError::NotAForge(_) => {
-            command_error.with_hint("create one with `candor github init`")
+        LocalForgeError::NotAForge(forge) => {
+            let data = forge.parent().unwrap_or(forge).display().to_string();
+            command_error.with_hint(format!(
+                "to create one, run:\n  candor github init --data-dir {}",
+                quote(&data)
+            ))
         }
         LocalForgeError::NotEmpty(_) => {
             command_error.with_hint("name another directory with --data-dir")
@@ -88,7 +93,7 @@ fn forge_error(error: &LocalForgeError) -> CommandError {
         }
         LocalForgeError::Failed(failure) => match **failure {
             Failure::Missing(MissingItem::Repository) => {
-                command_error.with_hint("`candor github status` shows all repositories")
+                command_error.with_hint("to show all repositories, run:\n  candor github status")
             }
             _ => command_error,
         },

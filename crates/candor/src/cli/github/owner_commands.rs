@@ -364,8 +364,9 @@ impl ProtectArgs {
                 return match gone {
                     true => Ok(format!("removed the rules of {branch} of {repo}\n")),
                     false => Err(
-                        CommandError::new(format!("{branch} of {repo} has no rules"))
-                            .with_hint(format!("`candor github status {repo}` shows all rules")),
+                        CommandError::new(format!("{branch} of {repo} has no rules")).with_hint(
+                            format!("to show all rules, run:\n  candor github status {repo}"),
+                        ),
                     ),
                 };
             }

@@ -155,7 +155,7 @@ impl GithubServeArgs {
         match forge {
             Ok(forge) => Ok(Arc::new(forge)),
             Err(error) => Err(CommandError::new(error.to_string())
-                .with_hint("see --api-url in `candor github serve --help`")),
+                .with_hint("for the form of --api-url, run:\n  candor github serve --help")),
         }
     }
 

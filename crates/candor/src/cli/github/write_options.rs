@@ -3,6 +3,7 @@
 use crate::cli::CommandError;
 use crate::cli::data_dir::WRITES;
 use crate::cli::failure_form::FailureFormArg;
+use crate::cli::shell_words::quote;
 use crate::host::system_clock;
 use crate::stderr_lines::StderrLines;
 use candor_audit::AppendError;
@@ -74,8 +75,11 @@ pub(in crate::cli) fn server(
 }
 
 fn log_error(path: &Path, error: &WriteLogError) -> CommandError {
-    let path = path.display();
-    let command_error = CommandError::new(format!("cannot open the log of writes {path}: {error}"));
+    let command_error = CommandError::new(format!(
+        "cannot open the log of writes {}: {error}",
+        path.display()
+    ));
+    let path = quote(&path.display().to_string());
     command_error.with_hint(match error {
         WriteLogError::OldInUse => {
             String::from("stop the other server, or name another directory with --data-dir")
@@ -83,9 +87,9 @@ fn log_error(path: &Path, error: &WriteLogError) -> CommandError {
         WriteLogError::OldInTheWay(name) => format!("move {name} to another directory"),
         WriteLogError::Log(AppendError::Broken(_) | AppendError::Quarantined) => {
             format!(
-                "`candor audit verify {path}` shows what is wrong; `candor audit quarantine {path}` moves the log aside"
+                "to see what is wrong, and then to move the log aside, run:\n  candor audit verify {path}\n  candor audit quarantine {path}"
             )
         }
-        _ => String::from("name another directory with --data-dir, or leave --allow-writes out"),
+        _ => String::from("name another directory with --data-dir, or omit --allow-writes"),
     })
 }

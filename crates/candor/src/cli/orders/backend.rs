@@ -28,7 +28,7 @@ impl BackendArgs {
             None => Ok(()),
             Some(_) => Err(
                 CommandError::new("--backend works only with --adapter http")
-                    .with_hint("add --adapter http, or leave --backend out"),
+                    .with_hint("add --adapter http, or omit --backend"),
             ),
         }
     }

@@ -64,7 +64,7 @@ fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
     let unusable = || {
         let path = path.display();
         CommandError::new(format!("the path {path} cannot be a database"))
-            .with_hint("name a file with --database, with a UTF-8 path")
+            .with_hint("name a file with --database; its path must be UTF-8")
     };
     if path.as_os_str().is_empty() || path.is_dir() {
         return Err(unusable());
@@ -80,7 +80,7 @@ fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     // The address itself is not shown: it may have a password in it.
     let unknown = || {
         CommandError::new("--database is neither a file nor a usable PostgreSQL address")
-            .with_hint("write the path of a file, or postgres://USER:PASSWORD@HOST/DATABASE with no other settings than sslmode and its like")
+            .with_hint("write the path of a file, or postgres://USER:PASSWORD@HOST/DATABASE; the only settings after it are sslmode and the like")
     };
     Ok(DatabaseLocation {
         url: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
@@ -137,10 +137,10 @@ impl DatabaseLocation {
                 command_error.with_hint("name a file in an existing directory with --database")
             }
             StoreError::Unreachable(_) => {
-                command_error.with_hint("check --database, and that the database is running")
+                command_error.with_hint("check --database, and whether the database is running")
             }
             StoreError::Empty => {
-                command_error.with_hint("create its tables with `candor orders migrate`")
+                command_error.with_hint("to create its tables, run this with the same options for the database:\n  candor orders migrate")
             }
             StoreError::Newer(_) => command_error
                 .with_hint("use a newer candor, or name another database with --database"),

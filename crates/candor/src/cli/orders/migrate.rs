@@ -47,7 +47,7 @@ impl CurrencyArgs {
                 let message =
                     format!("the prices of the database are in {existing}, not in {given}");
                 Err(CommandError::new(message)
-                    .with_hint("leave --currency out, or name another database with --database"))
+                    .with_hint("omit --currency, or name another database with --database"))
             }
         }
     }

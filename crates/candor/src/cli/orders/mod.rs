@@ -26,12 +26,12 @@ pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr.
 
 Try:
-  candor orders seed                                    create a database with a sample catalogue
-  candor orders import catalogue.json                   create a database with your own catalogue
-  candor orders serve                                   serve the tools on stdio, on their own database
-  candor orders serve --http --port 0                   serve the same tools over HTTP
-  candor orders migrate --database postgres://…         create the tables for several servers
-  candor orders check-adapter http://127.0.0.1:9000     test an order system against the adapter protocol";
+  candor orders seed                                   create a database with a sample catalogue
+  candor orders import catalogue.json                  create a database with your catalogue
+  candor orders serve                                  serve the tools on stdio
+  candor orders serve --http --port 0                  serve the same tools over HTTP
+  candor orders migrate --database postgres://…        create the tables for several servers
+  candor orders check-adapter http://127.0.0.1:9000    test an order system";
 
 impl OrdersCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {

@@ -5,7 +5,8 @@ use super::opened::{OpenedWorkspace, WorkspaceArgs, lint_plan, short};
 use super::plan_page;
 use super::serve::toolchains;
 use super::sign::SignArgs;
-use super::{duration, prompt, shell_words};
+use super::{duration, prompt};
+use crate::cli::shell_words::{quote, split};
 use crate::cli::{CommandError, print};
 use crate::host::print_note;
 use candor_workspace::approval::Signers;
@@ -79,7 +80,7 @@ pub(in crate::cli) struct AllowArgs {
 struct CommandWords(Vec<String>);
 
 fn command(text: &str) -> Result<CommandWords, String> {
-    shell_words::split(text).map(CommandWords)
+    split(text).map(CommandWords)
 }
 
 fn operation(text: &str) -> Result<Operation, String> {
@@ -135,11 +136,11 @@ impl AllowArgs {
                 dir => format!("{dir}/**"),
             };
             return Err(CommandError::new(format!("{dir:?} is a directory"))
-                .with_hint(format!("to allow every file in it, write '{all}'")));
+                .with_hint(format!("to allow every file in it, write {}", quote(&all))));
         }
         if plain.len() > 1 && plain.iter().all(|glob| at(glob).is_file()) {
             print_note(
-                "these are names of single files; quote globs ('src/**'), so that the shell does not expand them",
+                "these are the names of single files; quote a glob ('src/**'), so that the shell does not expand it",
             );
         }
         Ok(())
@@ -167,7 +168,7 @@ impl AllowArgs {
             );
             if !workspace.root.path().join("Cargo.lock").exists() {
                 print_note(
-                    "there is no Cargo.lock, and the commands cannot write one; create it with `cargo generate-lockfile`",
+                    "there is no Cargo.lock, and the commands cannot write one; to create it, run:\n  cargo generate-lockfile",
                 );
             }
         }
@@ -231,13 +232,14 @@ fn note_other_plans(
     for stored in workspace.plans()?.plans {
         let approved = workspace.approval_of(&stored.hash, signers, &revocations)?;
         if stored.hash != *own && approved.is_ok() {
-            others.push(short(&stored.hash).to_owned());
+            let revoke = format!("revoke {}", short(&stored.hash));
+            others.push(format!("\n  {}", workspace.command(&revoke)));
         }
     }
     if !others.is_empty() {
         print_note(&format!(
-            "other plans are approved too ({}): an agent must name the plan it works by; `candor workspace revoke` revokes one",
-            others.join(", ")
+            "other plans are approved too, so an agent must name the plan that it uses; to revoke one, run:{}",
+            others.concat()
         ));
     }
     Ok(())

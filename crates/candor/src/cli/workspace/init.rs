@@ -4,6 +4,7 @@ use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::prompt;
 use super::serve::os_user;
 use super::sign::{key_text, require_outside};
+use crate::cli::shell_words::quote;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};
 use candor_disk::{Disk, DiskFile, Open};
@@ -75,7 +76,8 @@ impl WorkspaceInitArgs {
         );
         let _ = write!(
             message,
-            "\nNext, allow an agent to change some files:\n  candor workspace allow 'src/**'\n\nand add this to the configuration of your MCP client:\n{}\n",
+            "\nNext, allow an agent to change some files:\n  {}\n\nThen add this to the configuration of your MCP client:\n{}\n",
+            workspace.command("allow 'src/**'"),
             self.client(&workspace)
         );
         print(message.as_bytes())?;
@@ -182,8 +184,8 @@ fn existing_key(file: &Path) -> Result<ssh_key::PublicKey, CommandError> {
     let mode = std::fs::metadata(file).map_or(0, |about| about.permissions().mode());
     if mode & 0o077 != 0 {
         print_note(&format!(
-            "other users can read the key; to prevent that, run `chmod 600 {}`",
-            file.display()
+            "other users can read the key; to prevent that, run:\n  chmod 600 {}",
+            quote(&file.display().to_string())
         ));
     }
     Ok(key.public_key().clone())
@@ -251,8 +253,9 @@ fn write_file(
 fn hint_at_gitignore(list: &Path, root: &Path) {
     let patterns = std::fs::read_to_string(list).unwrap_or_default();
     if root.join(".git").exists() && !patterns.contains("audit-log.jsonl") {
-        print_hint(
-            "the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, add audit-log.jsonl* to .gitignore",
-        );
+        print_hint(&format!(
+            "the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, run:\n  echo 'audit-log.jsonl*' >> {}",
+            quote(&list.display().to_string())
+        ));
     }
 }

@@ -12,7 +12,6 @@ mod prompt;
 mod review;
 mod revoke;
 mod serve;
-mod shell_words;
 mod sign;
 mod ssh_keygen;
 mod status;
@@ -22,8 +21,8 @@ use super::CommandError;
 use clap::Subcommand;
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr; a server that
-cannot start prints its failure as JSON on stderr.
+Exit codes: 0 success, 1 wrong usage or a failure. Results go to stdout, messages to stderr.
+A server that cannot start prints its failure as JSON on stderr.
 
 The first approved edit:
   candor workspace init                     create your key and trust it

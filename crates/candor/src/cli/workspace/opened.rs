@@ -3,6 +3,7 @@
 use super::directories::{Directories, DirectoryArgs};
 use super::serve::os_user;
 use crate::cli::CommandError;
+use crate::cli::shell_words::quote;
 use crate::host::{print_note, system_clock};
 use candor_disk::RealDisk;
 use candor_fault::Timestamp;
@@ -37,6 +38,8 @@ pub(super) struct WorkspaceArgs {
 pub(super) struct OpenedWorkspace {
     pub(super) root: Root,
     pub(super) directories: Directories,
+    /// The options with which another command opens the same workspace.
+    flags: Vec<String>,
 }
 
 impl WorkspaceArgs {
@@ -60,7 +63,16 @@ impl WorkspaceArgs {
                 "run this in a repository, or name one with --root DIR; --config-dir and --state-dir name other directories",
             ));
         }
-        Ok(OpenedWorkspace { root, directories })
+        let mut flags = Vec::new();
+        if self.root.is_some() {
+            flags.extend([String::from("--root"), path.display().to_string()]);
+        }
+        flags.extend(self.directories.flags(&directories));
+        Ok(OpenedWorkspace {
+            root,
+            directories,
+            flags,
+        })
     }
 }
 
@@ -87,6 +99,12 @@ pub(super) fn lint_plan(plan: &Plan) -> Result<Vec<Lint>, CommandError> {
 }
 
 impl OpenedWorkspace {
+    /// Returns a command of `candor workspace` for this workspace, quoted so that it can be pasted.
+    pub(super) fn command(&self, words: &str) -> String {
+        let flags = self.flags.iter().map(|flag| format!(" {}", quote(flag)));
+        format!("candor workspace {words}{}", flags.collect::<String>())
+    }
+
     /// Returns the root as approvals name it.
     pub(super) fn name(&self) -> String {
         self.root.path().to_string_lossy().into_owned()
@@ -125,7 +143,7 @@ impl OpenedWorkspace {
             None => Ok(Revocations::default()),
             Some(state) => load_revocations(&state).map_err(|error| {
                 CommandError::new(error.to_string())
-                    .with_hint("another program changed the state directory; no plan counts as approved until that file is removed")
+                    .with_hint("another program changed the state directory; no plan counts as approved until you remove that file")
             }),
         }
     }

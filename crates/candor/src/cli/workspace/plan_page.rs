@@ -2,7 +2,7 @@
 
 use super::matching_files::{MatchingFiles, find};
 use super::opened::{OpenedWorkspace, short};
-use super::shell_words::quote;
+use crate::cli::shell_words::quote;
 use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
 use std::fmt::Write as _;

@@ -88,7 +88,7 @@ impl ReviewArgs {
             let lints = lint_plan(&stored.plan)?;
             let shown = plan_page::render(&workspace, stored, &lints);
             print(format!("{shown}  {:<10} {}\n", "state", visible(&why.to_string())).as_bytes())?;
-            if !self.should_sign(stored, why)? {
+            if !self.should_sign(&workspace, stored, why)? {
                 continue;
             }
             let approver = match &mut approver {
@@ -99,20 +99,31 @@ impl ReviewArgs {
             print(summary(&stored.hash, &approved).as_bytes())?;
         }
         if !self.sign.yes && !prompt::is_terminal() {
-            print_hint(
-                "there is no terminal to ask for confirmation; approve a plan with `candor workspace approve PREFIX --yes`",
-            );
+            let commands = waiting.iter().map(|plan| {
+                let approve = format!("approve {} --yes", short(&plan.stored.hash));
+                format!("\n  {}", workspace.command(&approve))
+            });
+            print_hint(&format!(
+                "there is no terminal to ask for confirmation; to approve a plan, run:{}",
+                commands.collect::<String>()
+            ));
         }
         Ok(())
     }
 
     /// Returns true if the plan is to be signed. A revoked plan is never signed without a question.
-    fn should_sign(&self, stored: &StoredPlan, why: &NotApproved) -> Result<bool, CommandError> {
+    fn should_sign(
+        &self,
+        workspace: &OpenedWorkspace,
+        stored: &StoredPlan,
+        why: &NotApproved,
+    ) -> Result<bool, CommandError> {
         match (self.sign.yes, why) {
             (true, NotApproved::Revoked { .. }) => {
                 let hash = short(&stored.hash);
                 print_note(&format!(
-                    "{hash} was revoked; approve it again with `candor workspace approve {hash}`"
+                    "{hash} was revoked; to approve it again, run:\n  {}",
+                    workspace.command(&format!("approve {hash}"))
                 ));
                 Ok(false)
             }
@@ -129,7 +140,7 @@ impl ApproveArgs {
         let signers = workspace.signers(&self.sign.approvers)?;
         let stored = match &self.plan {
             Some(prefix) => load_plan(&workspace, prefix)?,
-            None => only_one(unapproved_plans(&workspace, &signers)?)?,
+            None => only_one(&workspace, unapproved_plans(&workspace, &signers)?)?,
         };
         let lints = lint_plan(&stored.plan)?;
         let key_file = self.sign.key_file(&workspace, &signers)?;
@@ -145,14 +156,18 @@ impl ApproveArgs {
     }
 }
 
-fn only_one(mut waiting: Vec<UnapprovedPlan>) -> Result<StoredPlan, CommandError> {
+fn only_one(
+    workspace: &OpenedWorkspace,
+    mut waiting: Vec<UnapprovedPlan>,
+) -> Result<StoredPlan, CommandError> {
     match waiting.len() {
         0 => Err(CommandError::new("no plan waits for approval")),
         1 => Ok(waiting.remove(0).stored),
         several => Err(
-            CommandError::new(format!("{several} plans wait for approval")).with_hint(
-                "name one by 8 digits or more of its hash; `candor workspace review` shows them",
-            ),
+            CommandError::new(format!("{several} plans wait for approval")).with_hint(format!(
+                "name one by 8 digits or more of its hash; to show them, run:\n  {}",
+                workspace.command("review")
+            )),
         ),
     }
 }
@@ -163,18 +178,23 @@ pub(super) fn find_plan(
     prefix: &str,
 ) -> Result<PlanHash, CommandError> {
     let reference = PlanRef::read(&prefix.to_ascii_lowercase()).ok_or_else(|| {
-        CommandError::new(format!("{prefix:?} is not the name of a plan")).with_hint(
-            "name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans",
-        )
+        CommandError::new(format!("{prefix:?} is not the name of a plan")).with_hint(format!(
+            "name a plan by 8 digits or more of its hash; {}",
+            list_plans(workspace)
+        ))
     })?;
     match store::find(&workspace.root.disk(), &reference) {
         Ok(hash) => Ok(hash),
         Err(FindError::Missing) => Err(CommandError::new(format!(
             "no plan begins with {reference}"
         ))
-        .with_hint("`candor workspace status` lists the plans")),
+        .with_hint(list_plans(workspace))),
         Err(error) => Err(CommandError::new(error.to_string())),
     }
+}
+
+fn list_plans(workspace: &OpenedWorkspace) -> String {
+    format!("to list the plans, run:\n  {}", workspace.command("status"))
 }
 
 fn load_plan(workspace: &OpenedWorkspace, prefix: &str) -> Result<StoredPlan, CommandError> {

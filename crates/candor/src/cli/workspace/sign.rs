@@ -130,7 +130,10 @@ impl SignArgs {
             (_, []) => Err(CommandError::new(format!(
                 "the key {key_id} may not approve: it is not in {approvers}"
             ))
-            .with_hint("`candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file")),
+            .with_hint(format!(
+                "append a line with a name and the public key to that file, or create a new key:\n  {}",
+                workspace.command("init")
+            ))),
             (Some(name), names) if !names.contains(&name) => Err(CommandError::new(format!(
                 "the key {key_id} does not belong to {name:?}"
             ))
@@ -225,7 +228,7 @@ pub(super) fn key_text(file: &Path) -> Result<String, CommandError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(
                 CommandError::new(format!("there is no key {}", file.display())).with_hint(
-                    "create one with `candor workspace init`, or name yours with --ssh-key FILE",
+                    "name your key with --ssh-key FILE, or create one:\n  candor workspace init",
                 ),
             );
         }

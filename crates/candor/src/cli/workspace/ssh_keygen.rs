@@ -3,6 +3,7 @@
 use super::prompt;
 use super::sign::{TRIES, unusable};
 use crate::cli::CommandError;
+use crate::cli::shell_words::quote;
 use candor_workspace::approval::{KeyError, NAMESPACE};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -29,7 +30,7 @@ impl SshKeygenKey {
     ) -> Result<SshKeygenKey, CommandError> {
         if is_encrypted && passphrase_file.is_none() && !prompt::is_terminal() {
             return Err(unusable(file, &KeyError::NeedsPassphrase).with_hint(
-                "run it in a terminal, or name a file that holds the passphrase with --passphrase-file FILE",
+                "run it in a terminal, or name a file that contains the passphrase with --passphrase-file FILE",
             ));
         }
         Ok(SshKeygenKey {
@@ -107,8 +108,8 @@ impl SshKeygenKey {
             self.file.display()
         ))
         .with_hint(format!(
-            "try it by hand: ssh-keygen -Y sign -n {NAMESPACE} -f '{}' FILE",
-            self.file.display()
+            "to see what is wrong, sign a file yourself:\n  ssh-keygen -Y sign -n {NAMESPACE} -f {} FILE",
+            quote(&self.file.display().to_string())
         ))
     }
 }

@@ -22,7 +22,7 @@ fn broken_log_is_moved_aside_and_a_new_one_begins() {
         "An editor was here",
     ];
     assert_snapshot!(fixture.run_ok(&quarantine), @r"
-    log.jsonl was moved aside (2 files), and a new log begins
+    log.jsonl was moved aside (2 files), and a new log was started
       log.jsonl.quarantined.1
       log.jsonl.quarantined.1.000001
     ");
@@ -49,7 +49,7 @@ fn broken_log_is_moved_aside_and_a_new_one_begins() {
         "--checkpoint",
         "state/checkpoint.json",
     ]);
-    assert!(verified.contains("agrees as far as line 5"), "{verified}");
+    assert!(verified.contains("agrees up to line 5"), "{verified}");
 }
 
 #[test]

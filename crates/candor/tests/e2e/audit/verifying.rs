@@ -12,15 +12,15 @@ fn unchanged_log_verifies() {
     let fixture = AuditFixture::new();
     assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
     assert_snapshot!(fixture.run_ok(&["verify", "log.jsonl"]), @r"
-    log.jsonl is whole: 4 lines in 2 files
-    line 4 is the last, its hash 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
-    no checkpoint was given: lines that are missing at the end would not be noticed
+    log.jsonl is intact: 4 lines in 2 files
+    line 4 is the last; its hash is 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
+    no checkpoint was given, so lines that are missing at the end cannot be detected
     ");
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_ok(&with), @r"
-    log.jsonl is whole: 4 lines in 2 files
-    line 4 is the last, its hash 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
-    state/checkpoint.json agrees as far as line 4, not signed
+    log.jsonl is intact: 4 lines in 2 files
+    line 4 is the last; its hash is 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
+    state/checkpoint.json agrees up to line 4, not signed
     ");
     let json = [&with[..], &["--json"]].concat();
     assert_snapshot!(fixture.run_ok(&json), @r#"
@@ -59,7 +59,8 @@ fn first_changed_line_is_named() {
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 1: its content does not match its hash
-    hint: `candor audit quarantine log.jsonl` moves the log aside
+    hint: to move the log aside, run:
+      candor audit quarantine log.jsonl
     ");
     fixture.write(
         "log.jsonl.000001",
@@ -67,7 +68,8 @@ fn first_changed_line_is_named() {
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 2: its content does not match its hash
-    hint: line 1 is whole; `candor audit quarantine log.jsonl` moves the log aside
+    hint: line 1 is intact; to move the log aside, run:
+      candor audit quarantine log.jsonl
     ");
     let ended = fixture.run(&["verify", "log.jsonl", "--json"]);
     assert_eq!(ended.exit, Exit::Code(3));
@@ -77,7 +79,8 @@ fn first_changed_line_is_named() {
     fixture.write("log.jsonl.000001", "");
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
     error: log.jsonl is broken at line 1: it is missing, and another line is in its position
-    hint: `candor audit quarantine log.jsonl` moves the log aside
+    hint: to move the log aside, run:
+      candor audit quarantine log.jsonl
     ");
 }
 
@@ -92,14 +95,16 @@ fn truncated_log_fails_against_its_checkpoint() {
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 8: the log ends before it, but a checkpoint has seen it
-    hint: lines 1 to 7 hold together; `candor audit quarantine log.jsonl` moves the log aside
+    hint: lines 1 to 7 are intact; to move the log aside, run:
+      candor audit quarantine log.jsonl --checkpoint state/checkpoint.json
     ");
     for file in fixture.files() {
         std::fs::remove_file(fixture.path(&file)).unwrap();
     }
     assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 1: the log ends before it, but a checkpoint has seen it
-    hint: `candor audit quarantine log.jsonl` moves the log aside
+    hint: to move the log aside, run:
+      candor audit quarantine log.jsonl --checkpoint state/checkpoint.json
     ");
     assert_snapshot!(fixture.run_err(1, &["verify", "log.jsonl"]), @r"
     error: there is no log log.jsonl
@@ -123,7 +128,8 @@ fn rewritten_log_fails_against_its_checkpoint() {
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 4: it is not the line that a checkpoint has seen
-    hint: lines before it may be others too; `candor audit quarantine log.jsonl` moves the log aside
+    hint: earlier lines may have been changed too; to move the log aside, run:
+      candor audit quarantine log.jsonl --checkpoint state/checkpoint.json
     ");
 }
 

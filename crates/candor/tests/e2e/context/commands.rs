@@ -71,7 +71,10 @@ fn cache_is_built_queried_updated_and_verified() {
       ]
     }
     "#);
-    assert_snapshot!(stale.stderr, @"note: `candor context update` brings the cache up to date");
+    assert_snapshot!(stale.stderr, @r"
+    note: to bring the cache up to date, run this with the same options:
+      candor context update
+    ");
     assert_snapshot!(fixture.run_ok(&["update", "--sources", "docs", "--cache", "cache"]), @r#"
     {
       "cache_version": "sha256:f89ecc37541756e2066ed45246ff07695b5e9ee98cbcfd4ad327d932503e033b",
@@ -228,7 +231,10 @@ fn copy_without_accelerator_causes_a_note() {
     ];
     let said = fixture.run(&ask);
     assert_eq!(said.code, 0);
-    assert_snapshot!(said.stderr, @"note: the cache is not sealed where it is, so every document was hashed; `candor context seal --cache copy` makes this fast");
+    assert_snapshot!(said.stderr, @r"
+    note: the cache is not sealed in its present location, so every document was hashed; to make this fast, run:
+      candor context seal --cache copy
+    ");
     let quiet = fixture.run_ok(&[&ask[..], &["--error-format", "json"]].concat());
     assert_eq!(quiet, said.stdout);
     fixture.run_ok(&["seal", "--cache", "copy"]);

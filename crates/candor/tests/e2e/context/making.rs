@@ -37,7 +37,7 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(build("latin", "new", &[]), @r#"
     5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
     error: `a.md` is not UTF-8 from byte 3 on
-    hint: convert it to UTF-8, or leave it out with --exclude
+    hint: convert it to UTF-8, or exclude it with --exclude
     "#);
     assert_snapshot!(build("twins", "new", &[]), @r#"
     5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
@@ -47,7 +47,8 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(build("docs", "cache", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
     error: `cache` exists already
-    hint: give --force to replace it, or use `candor context update`
+    hint: give --force to replace it, or run this with the same options:
+      candor context update
     "#);
     assert_snapshot!(build("docs", "docs", &["--force"]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
@@ -81,11 +82,13 @@ fn unusable_sources_and_targets_are_refused() {
     "#);
     assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache new
     ");
     assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "nowhere/new"]), @r"
     error: there is no cache at `nowhere/new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache nowhere/new
     ");
     assert_snapshot!(fixture.run_err(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
@@ -93,7 +96,8 @@ fn unusable_sources_and_targets_are_refused() {
     ");
     assert_snapshot!(fixture.run_err(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache new
     ");
     assert_snapshot!(fixture.run_err(6, &["status", "--sources", "nowhere", "--cache", "cache"]), @r"
     error: cannot read the source `nowhere`: No such file or directory (os error 2)
@@ -105,11 +109,13 @@ fn unusable_sources_and_targets_are_refused() {
     ");
     assert_snapshot!(fixture.run_err(4, &["inspect", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache new
     ");
     assert_snapshot!(fixture.run_err(4, &["verify", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
-    hint: Check the cache path, or build the cache with `context build`.
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache new
     ");
     assert_snapshot!(fixture.run_err(4, &["serve", "--root", "new"]), @r"
     error: there is no root at `new`: No such file or directory (os error 2)

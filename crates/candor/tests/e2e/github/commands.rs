@@ -41,7 +41,8 @@ fn init_does_not_overwrite_other_files() {
     ");
     assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: create one with `candor github init`
+    hint: to create one, run:
+      candor github init --data-dir FOLDER/data
     ");
     assert_snapshot!(fixture.run_err(&["serve"]), @r"
     error: FOLDER/data/forge is not empty, and no forge
@@ -62,15 +63,18 @@ fn missing_forge_hints_at_init() {
     let clone = fixture.clone_with("clone", &[("a", "a\n")]);
     assert_snapshot!(fixture.run_err(&["status"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: create one with `candor github init`
+    hint: to create one, run:
+      candor github init --data-dir FOLDER/data
     ");
     assert_snapshot!(fixture.run_err(&["import", &clone, "me/project"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: create one with `candor github init`
+    hint: to create one, run:
+      candor github init --data-dir FOLDER/data
     ");
     assert_snapshot!(fixture.run_err(&["protect", "me/project", "main"]), @r"
     error: there is no forge in FOLDER/data/forge
-    hint: create one with `candor github init`
+    hint: to create one, run:
+      candor github init --data-dir FOLDER/data
     ");
     assert!(!fixture.path("data/forge").exists());
 }
@@ -165,7 +169,8 @@ fn typo_gets_a_hint() {
     ");
     assert_snapshot!(fixture.run_err(&["status", "sample/helo"]), @r"
     error: Not found: the repository does not exist, or the token cannot see it
-    hint: `candor github status` shows all repositories
+    hint: to show all repositories, run:
+      candor github status
     ");
     assert_snapshot!(fixture.run_err(&["status", "--set", "ci=success"]), @r"
     error: the following required arguments were not provided:
@@ -187,11 +192,13 @@ fn typo_gets_a_hint() {
     "#);
     assert_snapshot!(fixture.run_err(&["protect", "sample/helo", "main"]), @r"
     error: Not found: the repository does not exist, or the token cannot see it
-    hint: `candor github status` shows all repositories
+    hint: to show all repositories, run:
+      candor github status
     ");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--remove"]), @r"
     error: main of sample/hello has no rules
-    hint: `candor github status sample/hello` shows all rules
+    hint: to show all rules, run:
+      candor github status sample/hello
     ");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--locked", "--allow-commits"]), @r"
     error: the argument '--locked' cannot be used with '--allow-commits'
@@ -247,7 +254,8 @@ fn typo_gets_a_hint() {
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--backend", "github", "--api-url", "ftp://x"]), @r"
     error: the API's address must look like https://HOST or https://HOST/api/v3
-    hint: see --api-url in `candor github serve --help`
+    hint: for the form of --api-url, run:
+      candor github serve --help
     ");
     assert_snapshot!(fixture.run_err(&["serve", "--backend", "github", "--github-token-file", "none"]), @"error: cannot read the token in none: No such file or directory (os error 2)");
 }

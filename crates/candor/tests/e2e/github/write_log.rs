@@ -154,7 +154,9 @@ fn a_broken_log_stops_the_start() {
     fs::write(fixture.path("data/github-writes.jsonl"), second).unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
     error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the log is broken behind its line 0
-    hint: `candor audit verify FOLDER/data/github-writes.jsonl` shows what is wrong; `candor audit quarantine FOLDER/data/github-writes.jsonl` moves the log aside
+    hint: to see what is wrong, and then to move the log aside, run:
+      candor audit verify FOLDER/data/github-writes.jsonl
+      candor audit quarantine FOLDER/data/github-writes.jsonl
     ");
 }
 
@@ -164,7 +166,7 @@ fn foreign_file_stops_the_start() {
     fs::write(fixture.path("data/github-writes.jsonl"), "precious\n").unwrap();
     assert_snapshot!(fixture.run_err(&["serve", "--allow-writes"]), @r"
     error: cannot open the log of writes FOLDER/data/github-writes.jsonl: the file is not a log of writes
-    hint: name another directory with --data-dir, or leave --allow-writes out
+    hint: name another directory with --data-dir, or omit --allow-writes
     ");
     assert_eq!(log(&fixture), "precious\n");
     fixture.call_once(&[], "fetch", json!({ "repo": "sample/hello" }));

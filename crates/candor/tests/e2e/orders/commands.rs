@@ -142,7 +142,7 @@ fn tables_are_created_once() {
         }
         assert_eq!(
             run_err(fixture.command(&["migrate", "--currency", "JPY"])),
-            "error: the prices of the database are in EUR, not in JPY\nhint: leave --currency out, or name another database with --database\n"
+            "error: the prices of the database are in EUR, not in JPY\nhint: omit --currency, or name another database with --database\n"
         );
         let currency = "SELECT value FROM settings WHERE name = 'currency'";
         assert_eq!(fixture.database().lines(currency), "EUR");
@@ -183,7 +183,8 @@ fn missing_and_foreign_tables_are_explained() {
     let refused = |fixture: &OrdersFixture| run_err(fixture.command(&["serve"]));
     assert_snapshot!(refused(&fixture), @r"
     error: the database has no tables for orders yet
-    hint: create its tables with `candor orders migrate`
+    hint: to create its tables, run this with the same options for the database:
+      candor orders migrate
     ");
     fixture.run_ok(&["migrate"]);
     fixture
@@ -216,7 +217,7 @@ fn unreachable_database_is_explained() {
         ["serve", "migrate"].map(|word| run_err(candor(&["orders", word, "--database", &url])));
     assert_snapshot!(all_equal(refused), @r"
     error: the database cannot be used: error communicating with database: Connection refused (os error 111)
-    hint: check --database, and that the database is running
+    hint: check --database, and whether the database is running
     ");
     let Some(server) = postgres::required() else {
         return;
@@ -225,13 +226,13 @@ fn unreachable_database_is_explained() {
     let said = run_err(candor(&["orders", "serve", "--database", &url]));
     assert_snapshot!(said, @r#"
     error: the database cannot be used: database "none" does not exist
-    hint: check --database, and that the database is running
+    hint: check --database, and whether the database is running
     "#);
     let url = server.url(MAINTENANCE);
     server.stop();
     let said = run_err(candor(&["orders", "serve", "--database", &url]));
     assert_snapshot!(said, @r"
     error: the database cannot be used: error communicating with database: No such file or directory (os error 2)
-    hint: check --database, and that the database is running
+    hint: check --database, and whether the database is running
     ");
 }

@@ -101,7 +101,7 @@ fn wrong_password_stops_the_start_and_is_not_shown() {
     });
     assert_snapshot!(all_equal(refused), @r#"
     error: the database cannot be used: password authentication failed for user "candor"
-    hint: check --database, and that the database is running
+    hint: check --database, and whether the database is running
     "#);
 }
 

@@ -131,15 +131,18 @@ fn a_code_is_explained() {
 fn unknown_code_hints_at_a_similar_one() {
     assert_snapshot!(run_err(&["explain", "cache_mising"]), @r"
     error: there is no code `cache_mising`
-    hint: did you mean `cache_missing`? `candor explain` lists every code
+    hint: the nearest name is `cache_missing`; to list every code, run:
+      candor explain
     ");
     assert_snapshot!(run_err(&["explain", "zzzzzzzzzzzz"]), @r"
     error: there is no code `zzzzzzzzzzzz`
-    hint: `candor explain` lists every code
+    hint: to list every code, run:
+      candor explain
     ");
     assert_snapshot!(run_err(&["explain", "a\nb\u{1b}[31m"]), @r"
     error: there is no code `a\nb\u{1b}[31m`
-    hint: `candor explain` lists every code
+    hint: to list every code, run:
+      candor explain
     ");
     assert!(run_err(&["explain", "--jsno"]).contains("hint: "));
 }
@@ -297,7 +300,7 @@ fn port_in_use_is_reported_with_a_hint() {
         assert_eq!(
             said,
             "error: cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)\n\
-             hint: take another port with --port, or any free one with --port 0\n"
+             hint: choose another port with --port, or any free one with --port 0\n"
         );
     }
 }
@@ -312,7 +315,7 @@ fn a_public_address_without_a_token_is_refused() {
                 run_err(&arguments),
                 format!(
                     "error: {address} can be reached from other machines, and no token protects it\n\
-                     hint: add --bearer-file FILE, or leave --bind out\n"
+                     hint: add --bearer-file FILE, or omit --bind\n"
                 )
             );
         }
@@ -332,11 +335,13 @@ fn missing_and_empty_tokens_are_refused() {
     directory.write("binary", b"\xff\xfe");
     assert_snapshot!(refused("empty"), @r"
     error: the token in FOLDER/empty is empty
-    hint: write one line into it, for example from `openssl rand -hex 32`
+    hint: to write a random token into it, run:
+      openssl rand -hex 32 > FOLDER/empty
     ");
     assert_snapshot!(refused("blank"), @r"
     error: the token in FOLDER/blank is empty
-    hint: write one line into it, for example from `openssl rand -hex 32`
+    hint: to write a random token into it, run:
+      openssl rand -hex 32 > FOLDER/blank
     ");
     assert_snapshot!(refused("missing"), @"error: cannot read the token in FOLDER/missing: No such file or directory (os error 2)");
     assert_snapshot!(refused("binary"), @"error: cannot read the token in FOLDER/binary: stream did not contain valid UTF-8");

@@ -70,7 +70,10 @@ fn second_approved_plan_causes_a_note() {
     assert_eq!(again.stderr, "");
     let other = fixture.run(&["allow", "tests/**", "--passphrase-file", "../pass"]);
     assert_eq!(other.exit, Exit::Code(0));
-    assert_snapshot!(other.stderr, @"note: other plans are approved too (74ada96309d4): an agent must name the plan it works by; `candor workspace revoke` revokes one");
+    assert_snapshot!(fixture.normalize(&other.stderr), @r"
+    note: other plans are approved too, so an agent must name the plan that it uses; to revoke one, run:
+      candor workspace revoke 74ada96309d4 --config-dir BASE/config --state-dir BASE/state
+    ");
 }
 
 #[test]
@@ -136,7 +139,8 @@ fn signing_needs_key_passphrase_and_consent() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--yes"]), @r"
     error: there is no key BASE/config/approver.key
-    hint: create one with `candor workspace init`, or name yours with --ssh-key FILE
+    hint: name your key with --ssh-key FILE, or create one:
+      candor workspace init
     ");
     let fixture = OwnerFixture::new();
     assert_snapshot!(fixture.run_err(&["allow", "src/**"]), @r"
@@ -158,7 +162,8 @@ fn signing_needs_key_passphrase_and_consent() {
     std::fs::write(fixture.path("config/approvers"), "").unwrap();
     assert_snapshot!(fixture.run_err(&["allow", "src/**", "--passphrase-file", "../pass"]), @r"
     error: the key KEY may not approve: it is not in BASE/config/approvers
-    hint: `candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file
+    hint: append a line with a name and the public key to that file, or create a new key:
+      candor workspace init --config-dir BASE/config --state-dir BASE/state
     ");
     assert!(!fixture.path("ws/docs").exists() && !fixture.path("ws/audit-log.jsonl").exists());
 }

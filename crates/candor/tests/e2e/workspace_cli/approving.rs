@@ -61,7 +61,10 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
       warning    phase[0].verify[0] has characters that a reader does not see
       state      nobody has approved the plan yet
     ");
-    assert_snapshot!(listed.stderr, @"hint: there is no terminal to ask for confirmation; approve a plan with `candor workspace approve PREFIX --yes`");
+    assert_snapshot!(fixture.normalize(&listed.stderr), @r"
+    hint: there is no terminal to ask for confirmation; to approve a plan, run:
+      candor workspace approve a51cbe36e82f --yes --config-dir BASE/config --state-dir BASE/state
+    ");
     executor.call_err("write_file", edit()).await;
 
     // A passphrase alone does not say that somebody has read what an agent wrote.
@@ -112,7 +115,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     let all = fixture.run(&["review", "--yes", "--passphrase-file", "../pass"]);
     assert!(
         all.stderr
-            .contains("was revoked; approve it again with `candor workspace approve"),
+            .contains("was revoked; to approve it again, run:\n  candor workspace approve"),
         "{}",
         all.stderr
     );
@@ -131,7 +134,8 @@ async fn review_asks_for_one_passphrase() {
     planner.end().await;
     assert_snapshot!(fixture.run_err(&["approve", "--passphrase-file", "../pass"]), @r"
     error: 2 plans wait for approval
-    hint: name one by 8 digits or more of its hash; `candor workspace review` shows them
+    hint: name one by 8 digits or more of its hash; to show them, run:
+      candor workspace review --config-dir BASE/config --state-dir BASE/state
     ");
     let said = fixture.run_signed(&["review", "--yes"]);
     assert_eq!(said.matches("by anna until INSTANT\n").count(), 2, "{said}");
@@ -200,7 +204,8 @@ async fn own_ssh_key_can_sign() {
     assert_eq!(unknown.exit, Exit::Code(1));
     assert_snapshot!(fixture.normalize(&unknown.stderr), @r"
     error: the key KEY may not approve: it is not in BASE/config/approvers
-    hint: `candor workspace init` adds the key that it creates; for another key, append a line with a name and the public key to that file
+    hint: append a line with a name and the public key to that file, or create a new key:
+      candor workspace init --config-dir BASE/config --state-dir BASE/state
     ");
     let public = fixture.read("id.pub");
     fixture.write("team", &format!("carl,charles {public}"));
@@ -262,19 +267,23 @@ fn mistakes_are_explained() {
     let approve = |plan| fixture.run_err(&["approve", plan, "--passphrase-file", "../pass"]);
     assert_snapshot!(approve("abc"), @r#"
     error: "abc" is not the name of a plan
-    hint: name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans
+    hint: name a plan by 8 digits or more of its hash; to list the plans, run:
+      candor workspace status --config-dir BASE/config --state-dir BASE/state
     "#);
     assert_snapshot!(approve("abcdefgh"), @r#"
     error: "abcdefgh" is not the name of a plan
-    hint: name a plan by 8 digits or more of its hash; `candor workspace status` lists the plans
+    hint: name a plan by 8 digits or more of its hash; to list the plans, run:
+      candor workspace status --config-dir BASE/config --state-dir BASE/state
     "#);
     assert_snapshot!(approve("0123456789ab"), @r"
     error: no plan begins with 0123456789ab
-    hint: `candor workspace status` lists the plans
+    hint: to list the plans, run:
+      candor workspace status --config-dir BASE/config --state-dir BASE/state
     ");
     assert_snapshot!(fixture.run_err(&["revoke", "0123456789ab"]), @r"
     error: no plan begins with 0123456789ab
-    hint: `candor workspace status` lists the plans
+    hint: to list the plans, run:
+      candor workspace status --config-dir BASE/config --state-dir BASE/state
     ");
     assert_snapshot!(fixture.run_err(&["revoke"]), @r"
     error: the following required arguments were not provided:

@@ -26,7 +26,8 @@ async fn unlock_shows_the_reason_and_unlocks() {
       session   WINDSURF  SESSION  CLIENT, last call INSTANT
       lock      WINDSURF is locked: UNAUTHORIZED_ACTION at line 3
                 .git/hooks/pre-commit is protected: no agent may change it
-                the agent can unlock it with a failure report, and you with `candor workspace unlock`
+                the agent can unlock it with a failure report; to unlock it yourself, run:
+                  candor workspace unlock
 
     plans
       74ada96309d4  Work on src/**
@@ -78,12 +79,14 @@ fn empty_workspace_has_hints() {
     let fixture = OwnerFixture::empty();
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
-      approver  none; create a key with `candor workspace init`
+      approver  none; to create a key, run:
+                  candor workspace init
       session   none yet
       lock      none
 
     plans
-      none; create one with `candor workspace allow 'src/**'`
+      none; to create one, run:
+        candor workspace allow 'src/**'
 
     log  lines: 0, all valid
     ");
@@ -141,7 +144,8 @@ fn damaged_state_is_shown() {
       approver  anna  KEY
       session   none yet
       lock      WINDSURF is locked: the lock is damaged
-                unlock it with `candor workspace unlock`
+                to unlock it, run:
+                  candor workspace unlock
 
     plans
       74ada96309d4  Work on src/**

@@ -12,15 +12,18 @@ fn init_creates_a_key_once_and_trusts_it() {
     let init = ["init", "--name", "anna", "--passphrase-file", "../pass"];
     let ended = fixture.run(&init);
     assert_eq!(ended.exit, Exit::Code(0));
-    assert_snapshot!(fixture.normalize(&ended.stderr), @"hint: the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, add audit-log.jsonl* to .gitignore");
+    assert_snapshot!(fixture.normalize(&ended.stderr), @r"
+    hint: the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, run:
+      echo 'audit-log.jsonl*' >> BASE/ws/.gitignore
+    ");
     assert_snapshot!(fixture.normalize(&String::from_utf8(ended.stdout).unwrap()), @r#"
     created the key BASE/config/approver.key
     anna may approve with it: KEY
 
     Next, allow an agent to change some files:
-      candor workspace allow 'src/**'
+      candor workspace allow 'src/**' --config-dir BASE/config --state-dir BASE/state
 
-    and add this to the configuration of your MCP client:
+    Then add this to the configuration of your MCP client:
     {
       "mcpServers": {
         "candor-workspace": {

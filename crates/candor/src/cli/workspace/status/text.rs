@@ -20,7 +20,7 @@ impl Status {
         self.people(&mut out);
         let _ = writeln!(out, "\n{BOLD}plans{BOLD:#}");
         if self.plans.is_empty() && self.damaged.is_empty() {
-            out.push_str("  none; create one with `candor workspace allow 'src/**'`\n");
+            out.push_str("  none; to create one, run:\n    candor workspace allow 'src/**'\n");
         }
         for plan in &self.plans {
             plan.text(&mut out);
@@ -42,7 +42,9 @@ impl Status {
             let _ = writeln!(out, "  approver  {names}  {}", one.key_id);
         }
         if self.approvers.is_empty() {
-            out.push_str("  approver  none; create a key with `candor workspace init`\n");
+            out.push_str(
+                "  approver  none; to create a key, run:\n              candor workspace init\n",
+            );
         }
         for session in &self.sessions {
             let client = session.client.as_deref().unwrap_or("an unknown client");
@@ -103,12 +105,11 @@ impl LockStatus {
             let _ = writeln!(out, "            {}", visible(message));
         }
         let who = match self.person {
-            true => "unlock it with `candor workspace unlock`",
-            false => {
-                "the agent can unlock it with a failure report, and you with `candor workspace unlock`"
-            }
+            true => "to unlock it, run:",
+            false => "the agent can unlock it with a failure report; to unlock it yourself, run:",
         };
         let _ = writeln!(out, "            {who}");
+        let _ = writeln!(out, "              candor workspace unlock");
     }
 }
 
@@ -133,7 +134,7 @@ impl PlanStatus {
         if self.waits {
             let _ = writeln!(
                 out,
-                "  {pad}  approve it with `candor workspace approve {short}`"
+                "  {pad}  to approve it, run:\n  {pad}    candor workspace approve {short}"
             );
         }
     }
