@@ -11,7 +11,8 @@ pub(crate) fn run(repo: &Repo, check: bool) -> Result<StepOutcome, Problem> {
     if check {
         let checked = program.args(["--check"]).run();
         checked.map_err(|problem| {
-            problem.hint("to write the files again, run this and commit them:\n  cargo xtask codegen")
+            problem
+                .hint("to write the files again, run this and commit them:\n  cargo xtask codegen")
         })?;
     } else {
         program.run()?;

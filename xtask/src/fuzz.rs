@@ -86,7 +86,8 @@ fn require_tools(repo: &Repo) -> Result<(), Problem> {
         .captured()
         .is_err()
     {
-        return Err(Problem::new("fuzzing needs cargo-fuzz").hint("to install it, run:\n  cargo install cargo-fuzz"));
+        return Err(Problem::new("fuzzing needs cargo-fuzz")
+            .hint("to install it, run:\n  cargo install cargo-fuzz"));
     }
     Ok(())
 }

@@ -70,8 +70,9 @@ pub(crate) fn run(repo: &Repo, from: &Path, check: bool) -> Result<(), Problem> 
     }
     match fs::read_to_string(&target) {
         Ok(committed) if committed == text => Ok(()),
-        _ => Err(Problem::new(format!("{TARGET} differs"))
-            .hint("to write it again, run this and commit it:\n  cargo xtask codegen --openapi FILE")),
+        _ => Err(Problem::new(format!("{TARGET} differs")).hint(
+            "to write it again, run this and commit it:\n  cargo xtask codegen --openapi FILE",
+        )),
     }
 }
 

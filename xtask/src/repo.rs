@@ -23,7 +23,8 @@ pub(crate) struct Member {
 
 impl Repo {
     pub(crate) fn find() -> Result<Repo, Problem> {
-        let here = std::env::current_dir().context(|| "cannot find the current directory".to_owned())?;
+        let here =
+            std::env::current_dir().context(|| "cannot find the current directory".to_owned())?;
         let arguments = ["metadata", "--no-deps", "--format-version", "1"];
         let text = Program::new(cargo_path(), &here)
             .args(arguments)
@@ -32,8 +33,8 @@ impl Repo {
     }
 
     fn from_metadata(text: &str) -> Result<Repo, Problem> {
-        let value: Value =
-            serde_json::from_str(text).context(|| "`cargo metadata` did not print JSON".to_owned())?;
+        let value: Value = serde_json::from_str(text)
+            .context(|| "`cargo metadata` did not print JSON".to_owned())?;
         let packages = value["packages"].as_array().into_iter().flatten();
         Ok(Repo {
             root: path(&value["workspace_root"]),

@@ -15,10 +15,10 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
         )));
     };
     if !Path::new(&database).is_dir() {
-        return Err(
-            Problem::new(format!("{DATABASE} is {database:?}, which is not a directory"))
-                .hint("set it to a checkout of the RustSec advisory database"),
-        );
+        return Err(Problem::new(format!(
+            "{DATABASE} is {database:?}, which is not a directory"
+        ))
+        .hint("set it to a checkout of the RustSec advisory database"));
     }
     if !repo::has_subcommand(repo, "audit") {
         return Ok(StepOutcome::NotChecked(

@@ -34,7 +34,9 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
         &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     )?;
     let Some(tool) = list["result"]["tools"][0]["name"].as_str() else {
-        return Err(Problem::new(format!("{FOLDER} does not list a tool: {list}")));
+        return Err(Problem::new(format!(
+            "{FOLDER} does not list a tool: {list}"
+        )));
     };
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                       "params": {"name": tool, "arguments": {}}});
