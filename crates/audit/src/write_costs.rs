@@ -28,14 +28,14 @@ fn waiting_callers_share_syncs() {
         .unwrap();
     let before = disk.counts().syncs();
     for round in 0..20 {
-        disk.counts().hold_syncs(true);
+        disk.counts().hold_data_syncs(true);
         let append = |n| Box::pin(log.append(members(json!({ "round": round, "n": n }))));
         let mut callers: Vec<_> = (0..64).map(append).collect();
         let mut context = Context::from_waker(Waker::noop());
         for caller in &mut callers {
             assert!(matches!(Pin::new(caller).poll(&mut context), Poll::Pending));
         }
-        disk.counts().hold_syncs(false);
+        disk.counts().hold_data_syncs(false);
         for caller in callers {
             runtime.block_on(caller).unwrap();
         }

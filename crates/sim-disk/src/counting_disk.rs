@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 pub struct DiskCounts {
     syncs: AtomicU64,
     bytes_read: AtomicU64,
-    syncs_held: AtomicBool,
+    data_syncs_held: AtomicBool,
+    data_sync_waits: AtomicBool,
 }
 
 impl DiskCounts {
@@ -23,16 +24,26 @@ impl DiskCounts {
         self.bytes_read.load(SeqCst)
     }
 
-    /// While syncs are held, none of them returns.
-    pub fn hold_syncs(&self, hold: bool) {
-        self.syncs_held.store(hold, SeqCst);
+    /// While they are held, no `sync_data` returns.
+    pub fn hold_data_syncs(&self, hold: bool) {
+        self.data_syncs_held.store(hold, SeqCst);
     }
 
-    fn sync(&self) {
+    /// Returns true if a `sync_data` has begun and is held.
+    pub fn is_data_sync_waiting(&self) -> bool {
+        self.data_sync_waits.load(SeqCst)
+    }
+
+    fn count_sync(&self) {
         self.syncs.fetch_add(1, SeqCst);
-        while self.syncs_held.load(SeqCst) {
+    }
+
+    fn wait_while_held(&self) {
+        while self.data_syncs_held.load(SeqCst) {
+            self.data_sync_waits.store(true, SeqCst);
             std::thread::yield_now();
         }
+        self.data_sync_waits.store(false, SeqCst);
     }
 }
 
@@ -87,7 +98,7 @@ impl Disk for CountingDisk {
     }
 
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.counts.sync();
+        self.counts.count_sync();
         self.disk.sync_dir(path)
     }
 
@@ -138,12 +149,13 @@ impl DiskFile for CountingFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.counts.sync();
+        self.counts.count_sync();
+        self.counts.wait_while_held();
         self.file.sync_data()
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.counts.sync();
+        self.counts.count_sync();
         self.file.sync_all()
     }
 
