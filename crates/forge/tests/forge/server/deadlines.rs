@@ -154,7 +154,7 @@ async fn cancelled(fixture: &ServerFixture, tool: &str) -> ToolAnswer {
     let cancel = CancellationToken::new();
     let running = tokio::spawn({
         let (fixture, cancel) = (fixture.clone(), cancel.clone());
-        let call = call(tool, &valid_arguments::for_tool(tool));
+        let call = call(tool, valid_arguments::for_tool(tool));
         async move { fixture.answer_call_until(call, cancel).await }
     });
     // A clock that stands still goes on only once everybody waits.
@@ -189,7 +189,7 @@ async fn call_that_is_cancelled_while_its_attempt_is_recorded_has_an_outcome() {
     let (opens, gate) = mpsc::channel();
     fixture.log.waits_for(gate);
     let cancel = CancellationToken::new();
-    let call = call("commit_files", &valid_arguments::for_tool("commit_files"));
+    let call = call("commit_files", valid_arguments::for_tool("commit_files"));
     let answering = fixture.answer_call_until(call, cancel.clone());
     let stopping = async {
         cancel.cancel();

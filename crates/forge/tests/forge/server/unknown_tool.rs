@@ -31,7 +31,7 @@ async fn unknown_tool_is_a_protocol_error_in_every_form_and_era() {
     for failures in [FailureForm::Auto, FailureForm::Jsonrpc, FailureForm::Result] {
         let fixture = in_form(failures).fixture();
         for era in [Era::Handshake, Era::Stateless] {
-            let mut call = call("xyzzy", &json!({}));
+            let mut call = call("xyzzy", json!({}));
             call.era = era;
             let answer = fixture.answer_call(call).await;
             assert!(

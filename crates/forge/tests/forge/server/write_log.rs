@@ -10,7 +10,7 @@ const AT: &str = "2025-10-12T15:49:21.049Z";
 #[tokio::test]
 async fn attempt_is_recorded_before_the_write_and_outcome_before_the_answer() {
     let fixture = fixture();
-    let mut call = call("create_branch", &valid_arguments::for_tool("create_branch"));
+    let mut call = call("create_branch", valid_arguments::for_tool("create_branch"));
     call.peer.credential = Some(String::from("writer"));
     call.client.name = Some("c".repeat(65));
     fixture.answer_call(call).await.value();
