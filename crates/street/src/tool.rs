@@ -65,12 +65,16 @@ type ToolFuture<S> = BoxFuture<'static, Result<Reply, Fault<<S as Server>::Diale
 pub(crate) type Work<S> =
     Box<dyn FnOnce(Arc<S>, CallContext<<S as Server>::Notes>) -> ToolFuture<S> + Send>;
 
+/// Decodes arguments that have been accepted.
+type Decode<S> = dyn Fn(Value) -> Result<Work<S>, serde_json::Error> + Send + Sync;
+
+/// Parses arguments that may be wrong in every way, and applies rules that no schema can state.
+type Parse<S> = dyn Fn(&Value) -> Result<Option<Work<S>>, Violations> + Send + Sync;
+
 /// The way in which the arguments of a tool become its own type.
 enum ArgumentReader<S: Server> {
-    /// Decodes arguments that have been accepted.
-    Decode(Box<dyn Fn(Value) -> Result<Work<S>, serde_json::Error> + Send + Sync>),
-    /// Parses arguments that may be wrong in every way, and applies rules that no schema can state.
-    Parse(Box<dyn Fn(&Value) -> Result<Option<Work<S>>, Violations> + Send + Sync>),
+    Decode(Box<Decode<S>>),
+    Parse(Box<Parse<S>>),
 }
 
 /// One tool of server `S`.
