@@ -10,6 +10,8 @@ use bytes::Bytes;
 use candor_http_client::ExchangeError;
 use candor_street::Random;
 use serde_json::{Value, json};
+use std::error::Error;
+use std::iter::successors;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -205,10 +207,13 @@ async fn within(
             operation,
             response,
         }),
-        Ok(Err(error)) => failed(format!(
-            "{operation}: no answer: {}",
-            shown(&format!("{error:?}"))
-        )),
+        Ok(Err(error)) => {
+            let sources = successors(error.source(), |error| error.source());
+            let message = sources.fold(error.to_string(), |message, source| {
+                format!("{message}: {source}")
+            });
+            failed(format!("{operation}: no answer: {}", shown(&message)))
+        }
         Err(_) => failed(format!(
             "{operation}: no answer within {} s",
             REQUEST_TIME.as_secs()

@@ -117,7 +117,8 @@ impl Preflight {
 
 /// The policy of a phase for the text that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+// Clients have seen this name in messages since version 1.
+#[serde(rename = "Policy", deny_unknown_fields)]
 pub struct PhasePolicy {
     /// The profiles that are switched on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,7 +130,8 @@ pub struct PhasePolicy {
 
 /// A rule that does not apply to some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+// Clients have seen this name in messages since version 1.
+#[serde(rename = "Exception", deny_unknown_fields)]
 pub struct PolicyException {
     /// The rule, as findings name it.
     pub rule: String,

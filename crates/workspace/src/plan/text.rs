@@ -314,6 +314,23 @@ operations = []
         assert!(parse(&mark).is_err() || !is_canonical(&mark, &plan));
     }
 
+    /// These words reach clients, so a renamed type must not change them.
+    #[test]
+    fn wrong_types_are_named_as_in_version_one() {
+        let reason = |policy: serde_json::Value| {
+            let phase = serde_json::json!({"id": "CODE", "allow": ["src/**"], "policy": policy});
+            let plan = serde_json::json!({"title": "t", "objective": "o", "phase": [phase]});
+            Plan::from_value(&plan).unwrap_err().to_string()
+        };
+        let policy = reason(serde_json::json!(501));
+        assert!(policy.contains("expected struct Policy"), "{policy}");
+        let exception = reason(serde_json::json!({"exceptions": [1]}));
+        assert!(
+            exception.contains("expected struct Exception"),
+            "{exception}"
+        );
+    }
+
     #[test]
     fn nothing_hidden_is_left_for_a_terminal() {
         let shown = visible("a\u{1b}[2K\rb\n\u{202e}\u{e0041}\"ä");
