@@ -208,7 +208,7 @@ async fn within(
             response,
         }),
         Ok(Err(error)) => {
-            let sources = successors(error.source(), |error| error.source());
+            let sources = successors(error.source(), |&error| error.source());
             let message = sources.fold(error.to_string(), |message, source| {
                 format!("{message}: {source}")
             });
