@@ -2,7 +2,7 @@
 //! fetched.
 
 use crate::error::SchemaError;
-use crate::repeats::first_repeat;
+use crate::unique_items::first_repeat;
 use jsonschema::{
     Draft, EmailOptions, Keyword, PatternOptions, Registry, ValidationError, ValidationOptions,
     Validator,

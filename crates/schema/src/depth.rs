@@ -25,7 +25,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn scalars_have_no_level_and_each_container_has_one() {
+    fn each_container_is_one_level_deep() {
         assert!(!exceeds(&json!(1), 0));
         assert!(exceeds(&json!([]), 0));
         assert!(!exceeds(&json!([[], {"a": 1}]), 2));

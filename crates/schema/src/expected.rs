@@ -104,7 +104,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn words_go_on_after_must_be() {
+    fn each_keyword_has_its_expectation() {
         for (keyword, rule, words) in [
             ("type", json!("integer"), "an integer"),
             ("type", json!(["string", "null"]), "a string or null"),

@@ -5,8 +5,8 @@
 
 use crate::depth::VALUE_DEPTH_MAX;
 use crate::hint;
-use crate::repeats::first_repeat;
 use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
+use crate::unique_items::first_repeat;
 use crate::violation_collector::{ValueLocation, ViolationCollector, cut};
 use candor_fault::{NAME_MAX_CHARS, Violations};
 use jsonschema::Validator;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_are_named_where_each_is_one_member() {
+    fn alternatives_of_one_member_each_are_named() {
         let one_each = json!([{"required": ["content"]}, {"required": ["edits"]}]);
         assert_eq!(
             sentence("anyOf", one_each.clone()).as_deref(),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_have_near_ones() {
+    fn only_strings_have_similar_values() {
         assert_eq!(advice("enum", &json!([1, null])), HintSource::Nothing);
         let words = vec![String::from("open"), String::from("closed")];
         assert_eq!(

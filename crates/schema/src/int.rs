@@ -125,7 +125,7 @@ mod tests {
     type Any = Int<{ i64::MIN }, { i64::MAX }>;
 
     #[test]
-    fn every_way_to_write_an_integer_is_taken() {
+    fn every_notation_of_an_integer_is_accepted() {
         for text in ["1", "1.0", "1e0", "10e-1", "0.1e1", "1E+0"] {
             assert_eq!(from_str::<Page>(text).unwrap().get(), 1, "{text}");
             let value: Value = from_str(text).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flattened_struct_takes_the_same() {
+    fn flattened_struct_accepts_every_notation() {
         #[derive(serde::Deserialize)]
         struct Outer {
             #[serde(flatten)]
@@ -160,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn fractions_and_what_is_out_of_range_are_refused_with_the_range() {
+    fn fractions_and_numbers_out_of_range_are_refused() {
         let refused = |value: Value| from_value::<Page>(value).unwrap_err().to_string();
         let expected = "expected an integer from 1 to 100";
-        for (value, what) in [
+        for (value, reason) in [
             (json!(1.5), "invalid value: floating point `1.5`"),
             (json!(0), "invalid value: integer `0`"),
             (json!(101.0), "invalid value: floating point `101.0`"),
@@ -177,14 +177,14 @@ mod tests {
             (json!(true), "invalid type: boolean `true`"),
             (json!(null), "invalid type: null"),
         ] {
-            assert_eq!(refused(value), format!("{what}, {expected}"));
+            assert_eq!(refused(value), format!("{reason}, {expected}"));
         }
         assert!(from_str::<Any>("9223372036854775808").is_err());
         assert!(from_str::<Any>("9.223372036854775808e18").is_err());
     }
 
     #[test]
-    fn it_is_made_and_read_in_code_too() {
+    fn integer_converts_from_and_to_i64() {
         assert_eq!(Page::new(0), None);
         assert_eq!(i64::from(Page::new(7).unwrap()), 7);
         assert_eq!(
@@ -207,15 +207,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_takes_exactly_what_its_schema_takes(value in number()) {
+        fn type_accepts_exactly_what_its_schema_accepts(value in number()) {
             let schema = Schema::new(json!({"type": "integer", "minimum": 1, "maximum": 100})).unwrap();
-            let taken = from_value::<Page>(value.clone());
-            prop_assert_eq!(taken.is_ok(), schema.check(&value).is_ok());
-            prop_assert_eq!(from_str::<Page>(&value.to_string()).ok(), taken.ok());
+            let parsed = from_value::<Page>(value.clone());
+            prop_assert_eq!(parsed.is_ok(), schema.check(&value).is_ok());
+            prop_assert_eq!(from_str::<Page>(&value.to_string()).ok(), parsed.ok());
         }
 
         #[test]
-        fn text_and_back(integer in any::<i64>()) {
+        fn integer_round_trips_through_text(integer in any::<i64>()) {
             let text = to_string(&Any::new(integer).unwrap()).unwrap();
             prop_assert_eq!(&text, &integer.to_string());
             prop_assert_eq!(from_str::<Any>(&text).unwrap().get(), integer);

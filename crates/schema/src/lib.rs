@@ -25,9 +25,9 @@ mod explain;
 mod hint;
 mod int;
 mod nearest;
-mod repeats;
 mod schema;
 mod subschema;
+mod unique_items;
 mod violation_collector;
 mod wording;
 

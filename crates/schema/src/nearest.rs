@@ -58,37 +58,40 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn among(word: &str, known: &[&'static str]) -> Option<&'static str> {
+    fn nearest_of(word: &str, known: &[&'static str]) -> Option<&'static str> {
         nearest(word, known.iter().copied())
     }
 
     #[test]
-    fn typing_errors_are_seen_through() {
+    fn typing_errors_are_recognised() {
         let known = ["repo", "path", "branch", "per_page", "commit_message"];
-        assert_eq!(among("rpeo", &known), Some("repo"));
-        assert_eq!(among("repository", &known), Some("repo"));
-        assert_eq!(among("BRANCH", &known), Some("branch"));
-        assert_eq!(among("brnach", &known), Some("branch"));
-        assert_eq!(among("perPage", &known), Some("per_page"));
-        assert_eq!(among("commit-mesage", &known), Some("commit_message"));
-        assert_eq!(among("opened", &["open", "closed", "all"]), Some("open"));
+        assert_eq!(nearest_of("rpeo", &known), Some("repo"));
+        assert_eq!(nearest_of("repository", &known), Some("repo"));
+        assert_eq!(nearest_of("BRANCH", &known), Some("branch"));
+        assert_eq!(nearest_of("brnach", &known), Some("branch"));
+        assert_eq!(nearest_of("perPage", &known), Some("per_page"));
+        assert_eq!(nearest_of("commit-mesage", &known), Some("commit_message"));
+        assert_eq!(
+            nearest_of("opened", &["open", "closed", "all"]),
+            Some("open")
+        );
     }
 
     #[test]
-    fn other_words_stay_other_words() {
-        assert_eq!(among("colour", &["repo", "path", "branch"]), None);
-        assert_eq!(among("pots", &["path"]), None);
-        assert_eq!(among("any", &["open", "closed", "all"]), None);
-        assert_eq!(among("", &["a"]), None);
-        assert_eq!(among("_-_", &["a"]), None);
-        assert_eq!(among("a", &["b", ""]), None);
+    fn different_words_are_not_similar() {
+        assert_eq!(nearest_of("colour", &["repo", "path", "branch"]), None);
+        assert_eq!(nearest_of("pots", &["path"]), None);
+        assert_eq!(nearest_of("any", &["open", "closed", "all"]), None);
+        assert_eq!(nearest_of("", &["a"]), None);
+        assert_eq!(nearest_of("_-_", &["a"]), None);
+        assert_eq!(nearest_of("a", &["b", ""]), None);
     }
 
     #[test]
-    fn of_equals_the_first_known_wins() {
-        assert_eq!(among("pathx", &["patha", "pathb"]), Some("patha"));
-        assert_eq!(among("pathx", &["pathb", "patha"]), Some("pathb"));
-        assert_eq!(among("pathx", &["patha", "path"]), Some("patha"));
+    fn first_of_equally_similar_names_wins() {
+        assert_eq!(nearest_of("pathx", &["patha", "pathb"]), Some("patha"));
+        assert_eq!(nearest_of("pathx", &["pathb", "patha"]), Some("pathb"));
+        assert_eq!(nearest_of("pathx", &["patha", "path"]), Some("patha"));
     }
 
     #[test]
@@ -106,13 +109,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_nearest_to_itself(names in prop::collection::vec("[a-z]{1,12}", 1..8), pick in any::<prop::sample::Index>()) {
+        fn name_is_most_similar_to_itself(names in prop::collection::vec("[a-z]{1,12}", 1..8), pick in any::<prop::sample::Index>()) {
             let word = pick.get(&names);
             prop_assert_eq!(nearest(word, names.iter().map(String::as_str)), Some(word.as_str()));
         }
 
         #[test]
-        fn one_typing_error_in_a_long_name_is_near(name in "[a-z]{3,20}", at in any::<prop::sample::Index>(), typed in "[0-9]") {
+        fn name_with_one_typing_error_is_recognised(name in "[a-z]{3,20}", at in any::<prop::sample::Index>(), typed in "[0-9]") {
             let mut mistyped: Vec<char> = name.chars().collect();
             let at = at.index(mistyped.len());
             mistyped[at] = typed.chars().next().unwrap();

@@ -131,18 +131,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_path_with_long_names_cut() {
+    fn long_names_are_cut_in_paths() {
         let long = "ä".repeat(NAME_MAX_CHARS + 1);
         let list = ValueLocation::Member(&ValueLocation::Root, "list");
         let item = ValueLocation::Item(&list, 3);
         let location = ValueLocation::Member(&item, &long);
-        let shown = format!("{}…", "ä".repeat(NAME_MAX_CHARS - 1));
-        assert_eq!(location.path().pointer(), format!("/list/3/{shown}"));
+        let shortened = format!("{}…", "ä".repeat(NAME_MAX_CHARS - 1));
+        assert_eq!(location.path().pointer(), format!("/list/3/{shortened}"));
         assert_eq!(ValueLocation::Root.path().pointer(), "root");
     }
 
     #[test]
-    fn a_text_at_its_bound_is_whole() {
+    fn text_is_cut_beyond_its_bound() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
         assert_eq!(cut("", 0), "");

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_is_what_json_schema_calls_equal() {
+    fn items_are_compared_as_json_schema_does() {
         assert_eq!(repeat(json!([1, 2, 1.0])), Some((2, 0)));
         assert_eq!(repeat(json!([0, -0.0])), Some((1, 0)));
         assert_eq!(
@@ -96,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_repeat_is_named_with_what_it_repeats() {
+    fn first_repeat_is_returned_with_the_item_it_repeats() {
         assert_eq!(repeat(json!(["a", "b", "c", "b", "a"])), Some((3, 1)));
     }
 
-    /// Builds one of many nestings of empty arrays: the library hashes all of them alike.
+    /// Returns nested empty arrays, all of which the library gives the same hash.
     fn shape(mut bits: u32) -> Value {
         let mut shape = json!([]);
         while bits > 0 {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn many_shapes_of_nothing_take_linear_time() {
+    fn many_nested_empty_arrays_take_linear_time() {
         let shapes: Vec<_> = (0..20_000).map(shape).collect();
         assert_eq!(first_repeat(&shapes), None);
     }
@@ -141,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_finds_what_comparing_all_pairs_finds(items in prop::collection::vec(item(), 0..20)) {
+        fn result_agrees_with_comparing_all_pairs(items in prop::collection::vec(item(), 0..20)) {
             let plain = (0..items.len()).find_map(|later| {
                 let first = (0..later).find(|first| cmp::equal(&items[later], &items[*first]))?;
                 Some((later, first))

@@ -1,4 +1,4 @@
-//! Bounds: however large, deep or hostile a value is, the answer is small and comes soon.
+//! Bounds: the violations of a large, deep or hostile value are few and found quickly.
 
 use candor_fault::{
     NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, ViolationKind, Violations,
@@ -33,7 +33,7 @@ fn many_unknown_members_are_counted() {
 }
 
 #[test]
-fn the_first_of_each_kind_is_remembered_past_the_bound() {
+fn first_violation_of_each_kind_is_kept_past_the_bound() {
     let schema = json!({"items": {"properties": {"a": {"maximum": 1}, "b": {"type": "null"}}, "additionalProperties": false}});
     let mut items = vec![json!({"a": 2}); 60];
     items.push(json!({"a": 2, "b": 1, "c": 1}));
@@ -49,7 +49,7 @@ fn the_first_of_each_kind_is_remembered_past_the_bound() {
 }
 
 #[test]
-fn a_root_that_is_no_object_is_a_kind_of_its_own() {
+fn root_that_is_not_an_object_has_its_own_kind() {
     let schema = json!({"allOf": [{"items": {"type": "null"}}, {"type": "object"}]});
     let violations = check(schema, &Value::from(vec![1; 60]));
     assert_eq!(violations.omitted(), 11);
@@ -58,12 +58,12 @@ fn a_root_that_is_no_object_is_a_kind_of_its_own() {
 }
 
 #[test]
-fn values_and_names_are_cut() {
+fn long_values_and_names_are_cut() {
     let long = "ü".repeat(NAME_MAX_CHARS + 1);
-    let shown = format!("{}…", "ü".repeat(NAME_MAX_CHARS - 1));
+    let shortened = format!("{}…", "ü".repeat(NAME_MAX_CHARS - 1));
     let violations = check(json!({"additionalProperties": false}), &json!({ &long: 1 }));
     let entry = &violations.shown()[0];
-    assert_eq!(entry.params, json!({ "additionalProperty": &shown }));
+    assert_eq!(entry.params, json!({ "additionalProperty": &shortened }));
     assert_eq!(entry.value.get(), r#"{"omitted":"object","bytes":520}"#);
     assert!(entry.value.get().len() <= VALUE_MAX_BYTES);
 
@@ -71,10 +71,13 @@ fn values_and_names_are_cut() {
         json!({"additionalProperties": {"type": "null"}}),
         &json!({ &long: 1 }),
     );
-    assert_eq!(violations.shown()[0].path.pointer(), format!("/{shown}"));
+    assert_eq!(
+        violations.shown()[0].path.pointer(),
+        format!("/{shortened}")
+    );
 }
 
-/// Different nestings of nothing.
+/// Returns nested empty arrays whose nesting depends on `bits`.
 fn shape(mut bits: usize) -> Value {
     let mut shape = json!([]);
     while bits > 0 {
@@ -99,7 +102,7 @@ fn many_different_items_are_compared_in_linear_time() {
 }
 
 #[test]
-fn a_pattern_takes_linear_time() {
+fn pattern_matching_takes_linear_time() {
     let schema = json!({"pattern": "^(a+)+$"});
     let violations = check(schema, &json!(format!("{}!", "a".repeat(MANY))));
     assert_eq!(violations.shown().len(), 1);
@@ -109,7 +112,7 @@ fn nested(levels: usize, inner: Value) -> Value {
     (0..levels).fold(inner, |inner, _| json!({ "a": inner }))
 }
 
-/// On a small stack: a tool's thread has no more.
+/// Runs `work` on a stack as small as that of a tool's thread.
 fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     thread.spawn(work).unwrap().join().unwrap()
@@ -123,7 +126,7 @@ fn tree() -> Schema {
 }
 
 #[test]
-fn a_value_as_deep_as_allowed_is_explained_to_its_ground() {
+fn violation_at_the_maximum_depth_is_explained() {
     on_a_small_stack(|| {
         let schema = tree();
         let levels = VALUE_DEPTH_MAX;
@@ -136,7 +139,7 @@ fn a_value_as_deep_as_allowed_is_explained_to_its_ground() {
 }
 
 #[test]
-fn what_lies_behind_too_many_steps_is_one_violation() {
+fn violation_behind_too_many_references_is_reported_once() {
     let links = (0..9).map(|n| {
         (
             format!("l{n}"),
@@ -161,7 +164,7 @@ fn what_lies_behind_too_many_steps_is_one_violation() {
 }
 
 #[test]
-fn a_value_deeper_than_allowed_is_one_violation() {
+fn value_beyond_the_maximum_depth_is_one_violation() {
     on_a_small_stack(|| {
         let schema = Schema::new(json!({})).unwrap();
         let violations = schema
@@ -179,7 +182,7 @@ fn a_value_deeper_than_allowed_is_one_violation() {
 }
 
 #[test]
-fn a_schema_that_doubles_its_work_with_each_level_is_stopped() {
+fn schema_whose_work_doubles_with_each_level_is_stopped() {
     let below = json!({"properties": {"a": {"$ref": "#/$defs/tree"}}});
     let tree = json!({"type": ["object", "integer"], "allOf": [below, below]});
     let schema = json!({"$ref": "#/$defs/tree", "$defs": {"tree": tree}});

@@ -1,27 +1,27 @@
-//! The public contract of the crate.
+//! The violations that a schema reports: their content, order, hints and bounds.
 
 #![allow(clippy::unwrap_used, reason = "in a test, that is how it fails")]
 
 mod hints;
+mod keywords;
 mod limits;
 mod oracle;
 mod order;
-mod page;
 mod schemas;
 
 use candor_fault::{Violation, Violations};
 use candor_schema::Schema;
 use serde_json::{Value, json};
 
-/// Everything that is said of a value, whole.
-fn said(schema: Value, value: Value) -> Value {
+/// Returns every violation of a value, with all its members.
+fn describe_violations(schema: Value, value: Value) -> Value {
     let checked = Schema::new(schema).unwrap().check(&value);
     let violations = checked.err().unwrap_or_default();
     assert_eq!(violations.omitted(), 0);
-    violations.shown().iter().map(whole).collect()
+    violations.shown().iter().map(describe_violation).collect()
 }
 
-fn whole(violation: &Violation) -> Value {
+fn describe_violation(violation: &Violation) -> Value {
     let value: Value = serde_json::from_str(violation.value.get()).unwrap();
     let mut entry = json!({
         "message": violation.message,
@@ -37,19 +37,19 @@ fn whole(violation: &Violation) -> Value {
     entry
 }
 
-/// Only where and which rule, for tests of order.
+/// Returns only the path and the keyword of each violation, for tests of the order.
 fn rules(schema: Value, value: Value) -> Vec<String> {
     let checked = Schema::new(schema).unwrap().check(&value);
-    named(&checked.err().unwrap_or_default())
+    rules_of(&checked.err().unwrap_or_default())
 }
 
-fn named(violations: &Violations) -> Vec<String> {
-    let named = violations.shown().iter().map(|violation| {
+fn rules_of(violations: &Violations) -> Vec<String> {
+    let rules = violations.shown().iter().map(|violation| {
         let name = violation.params.get("missingProperty");
         let name = name.or(violation.params.get("additionalProperty"));
         let name = name.map(|name| format!(" {}", name.as_str().unwrap()));
-        let place = violation.path.pointer();
-        format!("{place} {}{}", violation.keyword, name.unwrap_or_default())
+        let path = violation.path.pointer();
+        format!("{path} {}{}", violation.keyword, name.unwrap_or_default())
     });
-    named.collect()
+    rules.collect()
 }

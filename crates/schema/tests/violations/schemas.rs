@@ -1,11 +1,11 @@
 //! Schemas: their text, their vocabulary, and the ones that are refused.
 
-use crate::{rules, said};
+use crate::{describe_violations, rules};
 use candor_schema::{SCHEMA_DEPTH_MAX, Schema, SchemaError};
 use serde_json::{Value, json};
 
 #[test]
-fn the_text_is_compact_and_keeps_its_order() {
+fn schema_text_is_compact_and_keeps_its_order() {
     let text = "{ \"type\" : \"object\",\n \"b\": 1.0, \"a\": {\"z\": 1, \"y\": \"é\"} }";
     let compact = r#"{"type":"object","b":1.0,"a":{"z":1,"y":"é"}}"#;
     let schema = Schema::from_text(text).unwrap();
@@ -20,7 +20,7 @@ fn schemas_are_shared_between_threads() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn invalid_schemas_are_refused() {
     assert_eq!(
         Schema::new(json!(true)).unwrap_err(),
         SchemaError::NotAnObject
@@ -61,7 +61,7 @@ fn what_is_no_schema_is_refused() {
 }
 
 #[test]
-fn a_schema_as_deep_as_allowed_compiles_on_a_small_stack() {
+fn schema_of_the_maximum_depth_compiles_on_a_small_stack() {
     let deep = (1..SCHEMA_DEPTH_MAX).fold(json!({}), |inner, _| json!({ "not": inner }));
     let also =
         (1..SCHEMA_DEPTH_MAX / 2).fold(json!({}), |inner, _| json!({ "properties": {"a": inner} }));
@@ -71,7 +71,7 @@ fn a_schema_as_deep_as_allowed_compiles_on_a_small_stack() {
 }
 
 #[test]
-fn annotations_and_unknown_keywords_demand_nothing() {
+fn annotations_and_unknown_keywords_are_ignored() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://example.com/tool",
@@ -90,14 +90,14 @@ fn annotations_and_unknown_keywords_demand_nothing() {
 }
 
 #[test]
-fn what_only_the_library_decides_is_one_violation_in_its_place() {
+fn keywords_left_to_the_library_give_one_violation() {
     let inner = json!({
         "if": {"required": ["a"]},
         "then": {"required": ["b"]},
         "required": ["c"],
     });
     assert_eq!(
-        said(
+        describe_violations(
             json!({"properties": {"in": inner}}),
             json!({"in": {"a": 1}})
         ),
@@ -120,7 +120,7 @@ fn what_only_the_library_decides_is_one_violation_in_its_place() {
 }
 
 #[test]
-fn keywords_that_change_others_take_them_along() {
+fn keywords_that_affect_others_are_left_to_the_library_together() {
     let tuple = json!({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}});
     assert!(rules(tuple.clone(), json!(["a", 1, 2])).is_empty());
     assert_eq!(rules(tuple, json!(["a", 1, "b"])), ["root schema"]);
@@ -144,7 +144,7 @@ fn keywords_that_change_others_take_them_along() {
 }
 
 #[test]
-fn references_lead_anywhere_in_the_schema() {
+fn references_may_point_anywhere_in_the_schema() {
     let schema = json!({
         "properties": {
             "a": {"type": "string"},
@@ -173,7 +173,7 @@ fn references_lead_anywhere_in_the_schema() {
 }
 
 #[test]
-fn other_references_are_the_librarys() {
+fn other_references_are_left_to_the_library() {
     let schema = json!({
         "$id": "https://example.com/tool",
         "properties": {
@@ -198,7 +198,7 @@ fn other_references_are_the_librarys() {
 }
 
 #[test]
-fn an_encoded_reference_is_the_librarys() {
+fn encoded_reference_is_left_to_the_library() {
     let definitions = json!({"a%25b": {"type": "string"}, "a%b": {"type": "integer"}});
     let schema = json!({"items": {"$ref": "#/$defs/a%25b"}, "$defs": definitions});
     assert!(rules(schema.clone(), json!([1])).is_empty());
@@ -216,7 +216,7 @@ fn definitions_may_have_any_name() {
 }
 
 #[test]
-fn a_schema_may_have_any_name() {
+fn schema_may_have_any_id() {
     for id in ["tool", "urn:x:y", "https://example.com/a/b#", "/a"] {
         let schema =
             json!({"$id": id, "not": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "null"}}});
@@ -225,13 +225,13 @@ fn a_schema_may_have_any_name() {
 }
 
 #[test]
-fn a_schema_that_only_refers_to_itself_demands_nothing() {
+fn schema_that_only_refers_to_itself_allows_everything() {
     let circle = json!({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}});
     assert!(rules(circle, json!(1)).is_empty());
 }
 
 #[test]
-fn what_several_references_demand_is_said_once() {
+fn violation_behind_several_references_is_reported_once() {
     let circle = json!({"minLength": 3, "allOf": [{"$ref": "#"}, {"$ref": "#"}]});
     assert_eq!(rules(circle, json!("")), ["root minLength"]);
     let twice = json!([{"$ref": "#/$defs/name"}, {"$ref": "#/$defs/name"}]);
@@ -240,9 +240,9 @@ fn what_several_references_demand_is_said_once() {
 }
 
 #[test]
-fn a_false_schema_forbids() {
+fn false_schema_forbids_its_value() {
     assert_eq!(
-        said(json!({"properties": {"a": false}}), json!({"a": 1})),
+        describe_violations(json!({"properties": {"a": false}}), json!({"a": 1})),
         json!([{
             "message": "must match the schema",
             "path": "/a",

@@ -1,12 +1,12 @@
-//! Each row of the contract's table of keywords, whole.
+//! The complete violation of each keyword in the contract's table.
 
-use crate::said;
+use crate::describe_violations;
 use serde_json::json;
 
 #[test]
-fn required() {
+fn missing_required_member_is_reported() {
     assert_eq!(
-        said(json!({"type": "object", "required": ["query"]}), json!({})),
+        describe_violations(json!({"type": "object", "required": ["query"]}), json!({})),
         json!([{
             "message": "must have required property 'query'",
             "path": "root",
@@ -19,10 +19,10 @@ fn required() {
 }
 
 #[test]
-fn additional_properties() {
+fn unknown_member_is_reported() {
     let schema = json!({"properties": {"page": {}}, "additionalProperties": false});
     assert_eq!(
-        said(schema, json!({"page": 1, "zoom": 2})),
+        describe_violations(schema, json!({"page": 1, "zoom": 2})),
         json!([{
             "message": "must NOT have additional properties",
             "path": "root",
@@ -35,7 +35,7 @@ fn additional_properties() {
 }
 
 #[test]
-fn types() {
+fn wrong_type_is_reported() {
     let words = [
         ("string", "a string"),
         ("integer", "an integer"),
@@ -46,7 +46,7 @@ fn types() {
     ];
     for (name, expected) in words {
         assert_eq!(
-            said(
+            describe_violations(
                 json!({"properties": {"a": {"type": name}}}),
                 json!({"a": null})
             ),
@@ -61,7 +61,7 @@ fn types() {
         );
     }
     assert_eq!(
-        said(json!({"type": ["string", "null"]}), json!(true)),
+        describe_violations(json!({"type": ["string", "null"]}), json!(true)),
         json!([{
             "message": "must be string,null",
             "path": "root",
@@ -74,9 +74,9 @@ fn types() {
 }
 
 #[test]
-fn lengths_of_text() {
+fn wrong_text_length_is_reported() {
     assert_eq!(
-        said(json!({"minLength": 1}), json!("")),
+        describe_violations(json!({"minLength": 1}), json!("")),
         json!([{
             "message": "must NOT have fewer than 1 characters",
             "path": "root",
@@ -87,7 +87,7 @@ fn lengths_of_text() {
         }])
     );
     assert_eq!(
-        said(json!({"maxLength": 256}), json!("é".repeat(257))),
+        describe_violations(json!({"maxLength": 256}), json!("é".repeat(257))),
         json!([{
             "message": "must NOT be longer than 256 characters",
             "path": "root",
@@ -100,16 +100,22 @@ fn lengths_of_text() {
 }
 
 #[test]
-fn lengths_count_code_points() {
-    assert_eq!(said(json!({"maxLength": 2}), json!("𝒳é")), json!([]));
-    assert_eq!(said(json!({"maxLength": 2}), json!("e\u{301}")), json!([]));
+fn text_length_counts_code_points() {
+    assert_eq!(
+        describe_violations(json!({"maxLength": 2}), json!("𝒳é")),
+        json!([])
+    );
+    assert_eq!(
+        describe_violations(json!({"maxLength": 2}), json!("e\u{301}")),
+        json!([])
+    );
 }
 
 #[test]
-fn pattern() {
+fn text_that_does_not_match_is_reported() {
     let pattern = "^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$";
     assert_eq!(
-        said(
+        describe_violations(
             json!({"properties": {"repo": {"pattern": pattern}}}),
             json!({"repo": "candor"})
         ),
@@ -125,9 +131,9 @@ fn pattern() {
 }
 
 #[test]
-fn enumeration() {
+fn value_outside_the_enumeration_is_reported() {
     assert_eq!(
-        said(json!({"enum": ["open", "closed", "all"]}), json!("merged")),
+        describe_violations(json!({"enum": ["open", "closed", "all"]}), json!("merged")),
         json!([{
             "message": "must be equal to one of the allowed values",
             "path": "root",
@@ -140,10 +146,10 @@ fn enumeration() {
 }
 
 #[test]
-fn ranges() {
+fn number_out_of_range_is_reported() {
     let schema = json!({"items": {"type": "integer", "minimum": 1, "maximum": 100}});
     assert_eq!(
-        said(schema, json!([0, 101])),
+        describe_violations(schema, json!([0, 101])),
         json!([{
             "message": "must be >= 1",
             "path": "/0",
@@ -163,10 +169,10 @@ fn ranges() {
 }
 
 #[test]
-fn exclusive_ranges() {
+fn number_on_an_exclusive_bound_is_reported() {
     let schema = json!({"items": {"exclusiveMinimum": 0, "exclusiveMaximum": 1.5}});
     assert_eq!(
-        said(schema, json!([0, 1.5])),
+        describe_violations(schema, json!([0, 1.5])),
         json!([{
             "message": "must be > 0",
             "path": "/0",
@@ -186,9 +192,9 @@ fn exclusive_ranges() {
 }
 
 #[test]
-fn lengths_of_arrays() {
+fn wrong_array_length_is_reported() {
     assert_eq!(
-        said(json!({"minItems": 1}), json!([])),
+        describe_violations(json!({"minItems": 1}), json!([])),
         json!([{
             "message": "must NOT have fewer than 1 items",
             "path": "root",
@@ -199,7 +205,7 @@ fn lengths_of_arrays() {
         }])
     );
     assert_eq!(
-        said(json!({"maxItems": 2}), json!([1, 2, 3])),
+        describe_violations(json!({"maxItems": 2}), json!([1, 2, 3])),
         json!([{
             "message": "must NOT have more than 2 items",
             "path": "root",
@@ -212,9 +218,9 @@ fn lengths_of_arrays() {
 }
 
 #[test]
-fn numbers_of_members() {
+fn wrong_member_count_is_reported() {
     assert_eq!(
-        said(json!({"minProperties": 3}), json!({"a": 1})),
+        describe_violations(json!({"minProperties": 3}), json!({"a": 1})),
         json!([{
             "message": "must NOT have fewer than 3 properties",
             "path": "root",
@@ -225,7 +231,7 @@ fn numbers_of_members() {
         }])
     );
     assert_eq!(
-        said(json!({"maxProperties": 1}), json!({"a": 1, "b": 2})),
+        describe_violations(json!({"maxProperties": 1}), json!({"a": 1, "b": 2})),
         json!([{
             "message": "must NOT have more than 1 properties",
             "path": "root",
@@ -238,9 +244,9 @@ fn numbers_of_members() {
 }
 
 #[test]
-fn format() {
+fn wrong_format_is_reported() {
     assert_eq!(
-        said(json!({"format": "date-time"}), json!("yesterday")),
+        describe_violations(json!({"format": "date-time"}), json!("yesterday")),
         json!([{
             "message": "must match format \"date-time\"",
             "path": "root",
@@ -251,14 +257,20 @@ fn format() {
         }])
     );
     let email = json!({"format": "email"});
-    assert_eq!(said(email.clone(), json!("ada@example.com")), json!([]));
-    assert_ne!(said(email, json!("Ada <ada@example.com>")), json!([]));
+    assert_eq!(
+        describe_violations(email.clone(), json!("ada@example.com")),
+        json!([])
+    );
+    assert_ne!(
+        describe_violations(email, json!("Ada <ada@example.com>")),
+        json!([])
+    );
 }
 
 #[test]
-fn constant() {
+fn other_value_than_the_constant_is_reported() {
     assert_eq!(
-        said(json!({"const": "utf8"}), json!("utf16")),
+        describe_violations(json!({"const": "utf8"}), json!("utf16")),
         json!([{
             "message": "must be equal to constant",
             "path": "root",
@@ -271,9 +283,9 @@ fn constant() {
 }
 
 #[test]
-fn unique_items() {
+fn repeated_item_is_reported() {
     assert_eq!(
-        said(json!({"uniqueItems": true}), json!(["a", 1, "b", 1.0, "a"])),
+        describe_violations(json!({"uniqueItems": true}), json!(["a", 1, "b", 1.0, "a"])),
         json!([{
             "message": "must NOT have duplicate items",
             "path": "root",
@@ -284,15 +296,15 @@ fn unique_items() {
         }])
     );
     assert_eq!(
-        said(json!({"uniqueItems": false}), json!([1, 1])),
+        describe_violations(json!({"uniqueItems": false}), json!([1, 1])),
         json!([])
     );
 }
 
 #[test]
-fn multiple_of() {
+fn number_that_is_not_a_multiple_is_reported() {
     assert_eq!(
-        said(json!({"multipleOf": 0.01}), json!(19.999)),
+        describe_violations(json!({"multipleOf": 0.01}), json!(19.999)),
         json!([{
             "message": "must be multiple of 0.01",
             "path": "root",
@@ -302,14 +314,17 @@ fn multiple_of() {
             "expected": "a multiple of 0.01",
         }])
     );
-    assert_eq!(said(json!({"multipleOf": 0.01}), json!(19.99)), json!([]));
+    assert_eq!(
+        describe_violations(json!({"multipleOf": 0.01}), json!(19.99)),
+        json!([])
+    );
 }
 
 #[test]
-fn any_of() {
+fn value_that_matches_no_alternative_is_reported() {
     let schema = json!({"anyOf": [{"type": "string", "minLength": 3}, {"type": "null"}]});
     assert_eq!(
-        said(schema, json!("a")),
+        describe_violations(schema, json!("a")),
         json!([{
             "message": "must match a schema in anyOf",
             "path": "root",
@@ -322,10 +337,10 @@ fn any_of() {
 }
 
 #[test]
-fn one_of() {
+fn value_that_matches_two_alternatives_is_reported() {
     let schema = json!({"oneOf": [{"type": "integer"}, {"minimum": 2}]});
     assert_eq!(
-        said(schema, json!(3)),
+        describe_violations(schema, json!(3)),
         json!([{
             "message": "must match exactly one schema in oneOf",
             "path": "root",
@@ -338,9 +353,9 @@ fn one_of() {
 }
 
 #[test]
-fn not() {
+fn excluded_value_is_reported() {
     assert_eq!(
-        said(
+        describe_violations(
             json!({"not": {"required": ["branch", "ref"]}}),
             json!({"branch": "main", "ref": "v1"})
         ),
@@ -357,7 +372,7 @@ fn not() {
 }
 
 #[test]
-fn values_keep_their_bytes() {
+fn reported_value_keeps_its_bytes() {
     let schema = candor_schema::Schema::new(json!({"required": ["x"]})).unwrap();
     let value = serde_json::from_str(r#"{ "b": 1.0, "a": 1e2 }"#).unwrap();
     let violations = schema.check(&value).unwrap_err();

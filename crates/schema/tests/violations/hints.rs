@@ -1,16 +1,16 @@
-//! Hints: the near name, the near value, and which of two to give.
+//! Hints: similar names, similar values, and the members of alternatives.
 
-use crate::said;
+use crate::describe_violations;
 use serde_json::{Value, json};
 
 fn hints(schema: Value, value: Value) -> Vec<Option<String>> {
-    let said = said(schema, value);
+    let violations = describe_violations(schema, value);
     let hint = |entry: &Value| {
         entry
             .get("hint")
             .map(|hint| hint.as_str().unwrap().to_owned())
     };
-    said.as_array().unwrap().iter().map(hint).collect()
+    violations.as_array().unwrap().iter().map(hint).collect()
 }
 
 fn tool() -> Value {
@@ -28,7 +28,7 @@ fn tool() -> Value {
 }
 
 #[test]
-fn a_misspelt_member_is_named_from_both_sides() {
+fn misspelt_member_is_named_as_missing_and_as_unknown() {
     assert_eq!(
         hints(tool(), json!({"repositry": "a/b", "colour": 1})),
         [
@@ -40,18 +40,18 @@ fn a_misspelt_member_is_named_from_both_sides() {
 }
 
 #[test]
-fn a_member_that_was_given_is_not_proposed() {
+fn present_member_is_not_proposed() {
     assert_eq!(hints(tool(), json!({"repo": "a/b", "repos": 1})), [None]);
 }
 
 #[test]
-fn a_known_member_is_not_taken_for_the_missing_one() {
+fn known_member_is_not_taken_for_a_missing_one() {
     let schema = json!({"properties": {"path": {}, "paths": {}}, "required": ["path"]});
     assert_eq!(hints(schema, json!({"paths": []})), [None]);
 }
 
 #[test]
-fn underscores_and_case_are_seen_through() {
+fn underscores_and_case_are_ignored_in_hints() {
     assert_eq!(
         hints(tool(), json!({"repo": "a/b", "pr_number": 7, "Path": ""})),
         [
@@ -62,7 +62,7 @@ fn underscores_and_case_are_seen_through() {
 }
 
 #[test]
-fn a_near_value_is_named() {
+fn similar_value_is_proposed() {
     let with = |state: Value| hints(tool(), json!({"repo": "a/b", "state": state}));
     assert_eq!(
         with(json!("OPEN")),
@@ -73,11 +73,11 @@ fn a_near_value_is_named() {
 }
 
 #[test]
-fn of_alternatives_all_are_named() {
+fn all_alternatives_are_named() {
     let one_each =
         json!([{"required": ["content"]}, {"required": ["edits"]}, {"required": ["patch"]}]);
     assert_eq!(
-        said(json!({"anyOf": one_each}), json!({})),
+        describe_violations(json!({"anyOf": one_each}), json!({})),
         json!([{
             "message": "must match a schema in anyOf",
             "path": "root",
@@ -91,7 +91,7 @@ fn of_alternatives_all_are_named() {
 }
 
 #[test]
-fn names_from_the_input_cannot_hide_anything() {
+fn control_characters_of_names_are_escaped_in_hints() {
     assert_eq!(
         hints(tool(), json!({"repo": "a/b", "pa\u{202e}th\n": 1})),
         [Some(
@@ -101,7 +101,7 @@ fn names_from_the_input_cannot_hide_anything() {
 }
 
 #[test]
-fn a_further_pattern_is_explained_by_its_description() {
+fn additional_pattern_is_explained_by_its_description() {
     let schema = json!({
         "type": "string",
         "pattern": "^[a-z.]+$",

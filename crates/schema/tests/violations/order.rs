@@ -4,7 +4,7 @@ use crate::rules;
 use serde_json::json;
 
 #[test]
-fn an_object_from_not_to_its_properties() {
+fn object_violations_are_in_order() {
     let schema = json!({
         "properties": {
             "second": {"type": "object", "required": ["x", "w"], "properties": {"y": {"type": "string"}}},
@@ -33,7 +33,7 @@ fn an_object_from_not_to_its_properties() {
 }
 
 #[test]
-fn what_goes_for_every_type_comes_before_the_parts_of_an_object() {
+fn keywords_of_every_type_come_before_those_of_objects() {
     let schema = json!({
         "properties": {"a": false},
         "required": ["z"],
@@ -70,7 +70,7 @@ fn what_goes_for_every_type_comes_before_the_parts_of_an_object() {
 }
 
 #[test]
-fn the_length_of_an_array_then_its_items() {
+fn length_of_an_array_comes_before_its_items() {
     let schema = json!({
         "items": {"type": "object", "required": ["a"]},
         "uniqueItems": true,
@@ -91,7 +91,7 @@ fn the_length_of_an_array_then_its_items() {
 }
 
 #[test]
-fn text_from_its_length_to_its_format() {
+fn string_violations_are_in_order() {
     let schema = json!({
         "format": "email",
         "pattern": "^b",
@@ -112,7 +112,7 @@ fn text_from_its_length_to_its_format() {
 }
 
 #[test]
-fn numbers_from_their_range_to_their_step() {
+fn number_violations_are_in_order() {
     let schema = json!({
         "multipleOf": 2,
         "exclusiveMinimum": 5,
@@ -133,7 +133,7 @@ fn numbers_from_their_range_to_their_step() {
 }
 
 #[test]
-fn a_wrong_type_ends_all_but_the_enumeration() {
+fn wrong_type_hides_all_but_the_enumeration() {
     let schema = json!({
         "type": "string",
         "enum": ["a"],
@@ -146,7 +146,7 @@ fn a_wrong_type_ends_all_but_the_enumeration() {
 }
 
 #[test]
-fn a_fraction_is_still_held_to_the_range_of_its_integer() {
+fn fraction_is_checked_against_the_range_of_an_integer() {
     let integer = json!({
         "type": "integer",
         "minimum": 1,
@@ -180,7 +180,7 @@ fn integers_may_be_written_as_floats() {
 }
 
 #[test]
-fn other_members_are_looked_at_in_the_order_given_and_before_the_known_ones() {
+fn additional_members_are_checked_in_input_order_before_known_ones() {
     let schema = json!({
         "properties": {"known": {"type": "null"}},
         "additionalProperties": {"type": "integer", "minimum": 3},

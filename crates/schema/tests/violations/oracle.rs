@@ -1,4 +1,4 @@
-//! Objects and lists against the plainest way to say what is wrong about them.
+//! Violations of objects and arrays, compared with a simple oracle.
 
 use candor_fault::{VIOLATIONS_MAX, Violations};
 use candor_schema::Schema;
@@ -13,50 +13,54 @@ fn number() -> Value {
     json!({"type": "integer", "minimum": 3})
 }
 
-fn wrong_number(at: &str, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
-    if !whole {
-        found.push(format!("{at} type"));
+fn number_violations(at: &str, value: &Value) -> Vec<String> {
+    let mut violations = Vec::new();
+    let is_integer = value.as_f64().is_some_and(|number| number.fract() == 0.0);
+    if !is_integer {
+        violations.push(format!("{at} type"));
     }
     if value.as_f64().is_some_and(|number| number < 3.0) {
-        found.push(format!("{at} minimum"));
+        violations.push(format!("{at} minimum"));
     }
-    found
+    violations
 }
 
-fn wrong_object(required: &[&str], known: &[&str], members: &Map<String, Value>) -> Vec<String> {
-    let mut found = Vec::new();
+fn object_violations(
+    required: &[&str],
+    known: &[&str],
+    members: &Map<String, Value>,
+) -> Vec<String> {
+    let mut violations = Vec::new();
     for name in required {
         if !members.contains_key(*name) {
-            found.push(format!("root required {name}"));
+            violations.push(format!("root required {name}"));
         }
     }
     for name in members.keys() {
         if !known.contains(&name.as_str()) {
-            found.push(format!("root additionalProperties {name}"));
+            violations.push(format!("root additionalProperties {name}"));
         }
     }
     for name in known {
         if let Some(member) = members.get(*name) {
-            found.extend(wrong_number(&format!("/{name}"), member));
+            violations.extend(number_violations(&format!("/{name}"), member));
         }
     }
-    found
+    violations
 }
 
-/// The violations that were found, and the number of further ones.
-fn checked(schema: Value, value: &Value) -> (Vec<String>, u64) {
+/// Returns the violations and the number of omitted ones.
+fn check(schema: Value, value: &Value) -> (Vec<String>, u64) {
     let violations = Schema::new(schema).unwrap().check(value);
     let violations: Violations = violations.err().unwrap_or_default();
-    (crate::named(&violations), violations.omitted())
+    (crate::rules_of(&violations), violations.omitted())
 }
 
-/// The first of everything, and how much more there is.
-fn capped(mut found: Vec<String>) -> (Vec<String>, u64) {
-    let more = found.len().saturating_sub(VIOLATIONS_MAX) as u64;
-    found.truncate(VIOLATIONS_MAX);
-    (found, more)
+/// Returns the first violations and the number of the others.
+fn cap(mut violations: Vec<String>) -> (Vec<String>, u64) {
+    let more = violations.len().saturating_sub(VIOLATIONS_MAX) as u64;
+    violations.truncate(VIOLATIONS_MAX);
+    (violations, more)
 }
 
 fn member() -> impl Strategy<Value = Value> {
@@ -74,7 +78,7 @@ fn shuffled(size: impl Into<prop::sample::SizeRange>) -> impl Strategy<Value = V
 
 proptest! {
     #[test]
-    fn objects(
+    fn object_violations_agree_with_the_oracle(
         required in shuffled(0..=6),
         known in shuffled(0..=6),
         members in prop::collection::vec((select(&NAMES[..]), member()), 0..8),
@@ -82,14 +86,14 @@ proptest! {
         let properties: Map<_, _> = known.iter().map(|name| ((*name).to_owned(), number())).collect();
         let schema = json!({"properties": properties, "required": &required, "additionalProperties": false});
         let members: Map<_, _> = members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect();
-        let found = wrong_object(&required, &known, &members);
-        prop_assert_eq!(checked(schema, &Value::Object(members)), capped(found));
+        let violations = object_violations(&required, &known, &members);
+        prop_assert_eq!(check(schema, &Value::Object(members)), cap(violations));
     }
 
     #[test]
-    fn lists(items in prop::collection::vec(member(), 0..150)) {
-        let found = items.iter().enumerate().flat_map(|(index, item)| wrong_number(&format!("/{index}"), item));
-        let found = capped(found.collect());
-        prop_assert_eq!(checked(json!({"items": number()}), &Value::from(items)), found);
+    fn array_violations_agree_with_the_oracle(items in prop::collection::vec(member(), 0..150)) {
+        let violations = items.iter().enumerate().flat_map(|(index, item)| number_violations(&format!("/{index}"), item));
+        let violations = cap(violations.collect());
+        prop_assert_eq!(check(json!({"items": number()}), &Value::from(items)), violations);
     }
 }
