@@ -26,7 +26,7 @@ impl Server for Mirror {
     }
 }
 
-static DESK: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
+static DISPATCHER: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
     let schema = json!({
         "type": "object",
         "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0 } }
@@ -66,8 +66,8 @@ pub fn core(bytes: &[u8]) {
 fn one(bytes: &[u8], facts: &MessageSource<'_>) {
     let (id, era, answer) = match read(bytes, facts) {
         Inbound::Nothing | Inbound::Cancel { .. } => return,
-        Inbound::Refused { id, era, fault } => (id, era, DESK.begin_refusal(fault).ok()),
-        Inbound::Asked { id, era, ask } => (id, era, asked(id, era, ask)),
+        Inbound::Refused { id, era, fault } => (id, era, DISPATCHER.begin_refusal(fault).ok()),
+        Inbound::Request { id, era, request } => (id, era, answer_request(id, era, request)),
     };
     let answer = answer.expect("nothing here waits");
     let mut line = Vec::new();
@@ -75,10 +75,10 @@ fn one(bytes: &[u8], facts: &MessageSource<'_>) {
     valid(&line, id, era, status);
 }
 
-fn asked(id: &str, era: Era, ask: ClientRequest<'_>) -> Option<Answer> {
-    let called = match ask {
+fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answer> {
+    let called = match request {
         ClientRequest::Call(called) => called,
-        other => return Some(ServerListing::new(&DESK).answer(&other, era)),
+        other => return Some(ServerListing::new(&DISPATCHER).answer(&other, era)),
     };
     let call = Call {
         name: called.name.into_owned(),
@@ -89,7 +89,7 @@ fn asked(id: &str, era: Era, ask: ClientRequest<'_>) -> Option<Answer> {
         client: ClientInfo::default(),
         progress: Progress::default(),
     };
-    DESK.begin(call, CancellationToken::new()).ok()
+    DISPATCHER.begin(call, CancellationToken::new()).ok()
 }
 
 fn valid(line: &[u8], id: &str, era: Era, status: u16) {

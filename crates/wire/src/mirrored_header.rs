@@ -1,5 +1,5 @@
-//! Values in headers that mirror the body. One that cannot be a header's value as it is, is written in
-//! Base64 between two marks, and so is every value that has the marks already.
+//! Decodes headers that mirror the body. A value that is not a valid header value, or that contains the
+//! two marks, is written in Base64 between the marks.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

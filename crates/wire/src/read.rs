@@ -1,7 +1,8 @@
 //! Parses messages. No I/O, no clock, no state.
 
 use crate::revision::{
-    META_CAPABILITIES, META_CLIENT, META_VERSION, MessageSource, OFFERED_REVISION, handshake,
+    META_CAPABILITIES, META_CLIENT, META_VERSION, MessageSource, OFFERED_REVISION,
+    handshake_revision,
 };
 use crate::scan::{ScanError, ScanOutcome, members, scan};
 use candor_fault::codes::wire as codes;
@@ -11,7 +12,7 @@ use candor_street::Era;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The id of an answer to what has no readable id.
+/// The id of an answer to a message without a readable id.
 const NO_ID: &str = "null";
 
 /// A parsed message.
@@ -33,18 +34,18 @@ pub enum Inbound<'a> {
         id: &'a str,
     },
     /// The message is a request.
-    Asked {
+    Request {
         /// The caller's own bytes.
         id: &'a str,
         era: Era,
-        ask: ClientRequest<'a>,
+        request: ClientRequest<'a>,
     },
 }
 
 /// A request of a client.
 #[derive(Debug)]
 pub enum ClientRequest<'a> {
-    /// `initialize`, with the revision to answer.
+    /// `parse_initialize`, with the revision to answer.
     Initialize {
         /// The client's own revision if it is supported, else ours.
         revision: &'static str,
@@ -81,29 +82,30 @@ pub struct ToolCall<'a> {
 }
 
 /// Reads one message.
-pub fn read<'a>(bytes: &'a [u8], facts: &MessageSource<'_>) -> Inbound<'a> {
+pub fn read<'a>(bytes: &'a [u8], source: &MessageSource<'_>) -> Inbound<'a> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return refused(NO_ID, codes::ParseError.fault());
+        return refusal(NO_ID, codes::ParseError.fault());
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let trimmed = trimmed(text);
-    if trimmed.is_empty() && matches!(facts, MessageSource::Stdio) {
+    let trim_white_space = trim_white_space(text);
+    if trim_white_space.is_empty() && matches!(source, MessageSource::Stdio) {
         return Inbound::Nothing;
     }
     match scan(text) {
-        ScanOutcome::Fine => message(trimmed, facts),
-        ScanOutcome::Malformed => refused(NO_ID, codes::ParseError.fault()),
+        ScanOutcome::Fine => read_message(trim_white_space, source),
+        ScanOutcome::Malformed => refusal(NO_ID, codes::ParseError.fault()),
         ScanOutcome::Flawed(ScanError::TooManyValues) => {
-            refused(NO_ID, too_large("too many JSON values"))
+            refusal(NO_ID, too_large("too many JSON values"))
         }
-        ScanOutcome::Flawed(flaw) => {
-            refused(only_id(trimmed), Wire::invalid_request(wording(flaw)))
-        }
+        ScanOutcome::Flawed(error) => refusal(
+            single_id(trim_white_space),
+            Wire::invalid_request(describe_error(error)),
+        ),
     }
 }
 
-/// The text without the white space of JSON around it.
-fn trimmed(text: &str) -> &str {
+/// Returns the text without the white space of JSON around it.
+fn trim_white_space(text: &str) -> &str {
     let bytes = text.as_bytes();
     let inside = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     match (
@@ -120,8 +122,8 @@ pub(crate) fn too_large(what: &'static str) -> Fault<Wire> {
     Wire::invalid_request(what).with_facts(|facts| facts.status = Some(413))
 }
 
-fn wording(flaw: ScanError) -> &'static str {
-    match flaw {
+fn describe_error(error: ScanError) -> &'static str {
+    match error {
         ScanError::TooDeep => "nested deeper than 128 levels",
         ScanError::TooManyValues => "too many JSON values",
         ScanError::LoneSurrogate => "a lone surrogate in a string",
@@ -130,7 +132,7 @@ fn wording(flaw: ScanError) -> &'static str {
     }
 }
 
-fn refused(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
+fn refusal(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
     Inbound::Refused {
         id,
         era: Era::Handshake,
@@ -138,8 +140,8 @@ fn refused(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
     }
 }
 
-/// The id of a message that is refused, if there is exactly one and it can be read.
-fn only_id(text: &str) -> &str {
+/// Returns the id of a refused message, or `null` if it has no readable id or several.
+fn single_id(text: &str) -> &str {
     let mut ids = members(text).filter(|(name, _)| name == "id");
     match (ids.next(), ids.next()) {
         (Some((_, id)), None) if is_id(id) => id,
@@ -156,11 +158,11 @@ fn is_id(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// One text for every spelling of one id: escapes resolved, zero without its sign.
+/// Returns the same text for every spelling of an id: escapes resolved, zero without its sign.
 pub(crate) fn id_key(id: &str) -> Cow<'_, str> {
     match id {
         "-0" => Cow::Borrowed("0"),
-        escaped if escaped.contains('\\') => match string(escaped) {
+        escaped if escaped.contains('\\') => match parse_string(escaped) {
             Some(value) => Cow::Owned(candor_fault::to_json(value.as_ref())),
             None => Cow::Borrowed(escaped),
         },
@@ -169,7 +171,7 @@ pub(crate) fn id_key(id: &str) -> Cow<'_, str> {
 }
 
 /// Returns the value of a string; `None` if the text is not a string.
-fn string(text: &str) -> Option<Cow<'_, str>> {
+fn parse_string(text: &str) -> Option<Cow<'_, str>> {
     let inside = text.strip_prefix('"')?.strip_suffix('"')?;
     if !inside.contains('\\') {
         return Some(Cow::Borrowed(inside));
@@ -185,12 +187,12 @@ struct Message<'a> {
     params: Option<&'a str>,
 }
 
-fn message<'a>(text: &'a str, facts: &MessageSource<'_>) -> Inbound<'a> {
+fn read_message<'a>(text: &'a str, source: &MessageSource<'_>) -> Inbound<'a> {
     if text.starts_with('[') {
-        return refused(NO_ID, Wire::invalid_request("batches are not supported"));
+        return refusal(NO_ID, Wire::invalid_request("batches are not supported"));
     }
     if !text.starts_with('{') {
-        return refused(NO_ID, Wire::invalid_request("a request is an object"));
+        return refusal(NO_ID, Wire::invalid_request("a request is an object"));
     }
     let mut message = Message::default();
     for (name, value) in members(text) {
@@ -204,32 +206,32 @@ fn message<'a>(text: &'a str, facts: &MessageSource<'_>) -> Inbound<'a> {
     }
     let id = match message.id {
         Some(id) if !is_id(id) => {
-            return refused(
+            return refusal(
                 NO_ID,
                 Wire::invalid_request("id must be a string or an integer"),
             );
         }
         id => id,
     };
-    if message.jsonrpc.and_then(string).as_deref() != Some("2.0") {
-        return refused(
+    if message.jsonrpc.and_then(parse_string).as_deref() != Some("2.0") {
+        return refusal(
             id.unwrap_or(NO_ID),
             Wire::invalid_request("jsonrpc must be \"2.0\""),
         );
     }
-    let Some(method) = message.method.and_then(string) else {
-        return refused(
+    let Some(method) = message.method.and_then(parse_string) else {
+        return refusal(
             id.unwrap_or(NO_ID),
             Wire::invalid_request("method must be a string"),
         );
     };
     match id {
-        Some(id) => request(id, &method, message.params, facts),
-        None => notification(&method, message.params),
+        Some(id) => read_request(id, &method, message.params, source),
+        None => read_notification(&method, message.params),
     }
 }
 
-fn notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
+fn read_notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
     if method != "notifications/cancelled" {
         return Inbound::Nothing;
     }
@@ -288,7 +290,7 @@ impl<'a> Meta<'a> {
         for (name, value) in members(text) {
             match name.as_ref() {
                 META_VERSION => {
-                    let version = string(value);
+                    let version = parse_string(value);
                     meta.version = Some(version.ok_or_else(|| {
                         Wire::invalid_params("the protocolVersion in params._meta must be a string")
                     })?);
@@ -304,35 +306,35 @@ impl<'a> Meta<'a> {
 }
 
 /// Name and version of `clientInfo`.
-fn client(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
-    let mut found = (None, None);
+fn parse_client_info(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let mut parsed = (None, None);
     for (name, value) in members(text.unwrap_or_default()) {
         match name.as_ref() {
-            "name" => found.0 = string(value),
-            "version" => found.1 = string(value),
+            "name" => parsed.0 = parse_string(value),
+            "version" => parsed.1 = parse_string(value),
             _ => {}
         }
     }
-    found
+    parsed
 }
 
-fn request<'a>(
+fn read_request<'a>(
     id: &'a str,
     method: &str,
     params: Option<&'a str>,
-    facts: &MessageSource<'_>,
+    source: &MessageSource<'_>,
 ) -> Inbound<'a> {
     let mut era = Era::Handshake;
-    match asked(method, params, facts, &mut era) {
-        Ok(ask) => Inbound::Asked { id, era, ask },
+    match parse_request(method, params, source, &mut era) {
+        Ok(request) => Inbound::Request { id, era, request },
         Err(fault) => Inbound::Refused { id, era, fault },
     }
 }
 
-fn asked<'a>(
+fn parse_request<'a>(
     method: &str,
     params: Option<&'a str>,
-    facts: &MessageSource<'_>,
+    source: &MessageSource<'_>,
     era: &mut Era,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let read = params.map(Params::read);
@@ -342,39 +344,39 @@ fn asked<'a>(
         Some(Ok(params)) => &params.meta,
         _ => &none,
     };
-    *era = facts.era(meta.version.as_deref(), meta.capabilities.is_some())?;
+    *era = source.era(meta.version.as_deref(), meta.capabilities.is_some())?;
     let called = match &read {
-        Some(Ok(params)) if method == "tools/call" => params.name.and_then(string),
+        Some(Ok(params)) if method == "tools/call" => params.name.and_then(parse_string),
         _ => None,
     };
     if *era == Era::Stateless {
-        facts.mirrors(method, called.as_deref())?;
+        source.check_mirrored_headers(method, called.as_deref())?;
     }
     match (method, *era) {
-        ("initialize", Era::Handshake) => initialize(read.transpose()?),
+        ("initialize", Era::Handshake) => parse_initialize(read.transpose()?),
         ("ping", Era::Handshake) => read.transpose().map(|_| ClientRequest::Ping),
         ("server/discover", Era::Stateless) => read.transpose().map(|_| ClientRequest::Discover),
-        ("tools/list", _) => list(read.transpose()?),
-        ("tools/call", _) => call(read.transpose()?, called),
-        _ => Err(facts.unknown_method(method, *era)),
+        ("tools/list", _) => parse_list(read.transpose()?),
+        ("tools/call", _) => parse_call(read.transpose()?, called),
+        _ => Err(source.unknown_method(method, *era)),
     }
 }
 
-fn initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+fn parse_initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
     let revision = params
         .revision
-        .and_then(string)
+        .and_then(parse_string)
         .ok_or_else(|| Wire::invalid_params("params.protocolVersion must be a string"))?;
-    let (client_name, client_version) = client(params.client);
+    let (client_name, client_version) = parse_client_info(params.client);
     Ok(ClientRequest::Initialize {
-        revision: handshake(&revision).unwrap_or(OFFERED_REVISION),
+        revision: handshake_revision(&revision).unwrap_or(OFFERED_REVISION),
         client_name,
         client_version,
     })
 }
 
-fn list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+fn parse_list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
     match params.and_then(|params| params.cursor) {
         None => Ok(ClientRequest::List),
         Some(_) => Err(Wire::invalid_params(
@@ -383,7 +385,7 @@ fn list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>
     }
 }
 
-fn call<'a>(
+fn parse_call<'a>(
     params: Option<Params<'a>>,
     name: Option<Cow<'a, str>>,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
@@ -393,7 +395,7 @@ fn call<'a>(
         (None, None) => return Err(Wire::invalid_params("params.name is missing")),
         (Some(_), None) => return Err(Wire::invalid_params("params.name must be a string")),
     };
-    let (client_name, client_version) = client(params.meta.client);
+    let (client_name, client_version) = parse_client_info(params.meta.client);
     Ok(ClientRequest::Call(ToolCall {
         name,
         arguments: params.arguments,
@@ -404,13 +406,13 @@ fn call<'a>(
     }))
 }
 
-/// The refusal of an id that is in flight already.
+/// Refuses an id that is in flight.
 pub(crate) fn id_in_flight() -> Fault<Wire> {
-    let said = ClientText::from("Invalid Request: ").then("this id is in flight already");
-    codes::InvalidRequest.fault().with_message(said)
+    let message = ClientText::from("Invalid Request: ").then("this id is in flight already");
+    codes::InvalidRequest.fault().with_message(message)
 }
 
 /// A scanned text as a raw value of its own.
-pub(crate) fn raw(text: &str) -> Option<Box<RawValue>> {
+pub(crate) fn raw_value(text: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).ok()
 }

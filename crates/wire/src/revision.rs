@@ -1,4 +1,4 @@
-//! Which revision of the protocol a request is written in, from its headers and its `_meta`.
+//! Determines the revision of the protocol of a request from its headers and its `_meta`.
 
 use crate::mirrored_header::decode_header;
 use candor_fault::codes::wire as codes;
@@ -10,10 +10,10 @@ use serde::Serialize;
 /// The revisions that begin with `initialize`, oldest first.
 pub const HANDSHAKE_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The revision in which every request says everything.
+/// The revision in which every request is self-contained.
 pub const STATELESS_REVISION: &str = "2026-07-28";
 
-/// The revision that `initialize` offers to a client whose own is not known.
+/// The revision that `initialize` offers to a client whose revision is not supported.
 pub(crate) const OFFERED_REVISION: &str = HANDSHAKE_REVISIONS[3];
 
 /// The names in `_meta`.
@@ -22,7 +22,7 @@ pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabi
 pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The headers of one HTTP request that mirror its body, white space around them taken off.
+/// The headers of one HTTP request that mirror its body, trimmed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Headers<'a> {
     /// `MCP-Protocol-Version`.
@@ -64,45 +64,51 @@ impl MessageSource<'_> {
         match (version, header) {
             (None, None) => Ok(Era::Handshake),
             (None, Some(header)) if is_handshake(header) => Ok(Era::Handshake),
-            (None, Some(STATELESS_REVISION)) => Err(self.with_status(incomplete(), 400)),
-            (None, Some(unknown)) => Err(unsupported(unknown)),
+            (None, Some(STATELESS_REVISION)) => Err(self.with_status(incomplete_meta(), 400)),
+            (None, Some(unknown)) => Err(unsupported_version(unknown)),
             (Some(STATELESS_REVISION), _) if !has_capabilities => {
-                Err(self.with_status(incomplete(), 400))
+                Err(self.with_status(incomplete_meta(), 400))
             }
-            (Some(STATELESS_REVISION), None) => Err(mismatch("MCP-Protocol-Version is missing")),
+            (Some(STATELESS_REVISION), None) => {
+                Err(header_mismatch("MCP-Protocol-Version is missing"))
+            }
             (Some(version), Some(header)) if version != header => {
-                Err(mismatch("MCP-Protocol-Version is not the body's"))
+                Err(header_mismatch("MCP-Protocol-Version is not the body's"))
             }
             (Some(STATELESS_REVISION), _) => Ok(Era::Stateless),
             (Some(version), _) if is_handshake(version) => Ok(Era::Handshake),
-            (Some(unknown), _) => Err(unsupported(unknown)),
+            (Some(unknown), _) => Err(unsupported_version(unknown)),
         }
     }
 
     /// Checks that the headers agree with the body, in the stateless era.
-    pub(crate) fn mirrors(&self, method: &str, name: Option<&str>) -> Result<(), Fault<Wire>> {
+    pub(crate) fn check_mirrored_headers(
+        &self,
+        method: &str,
+        name: Option<&str>,
+    ) -> Result<(), Fault<Wire>> {
         let MessageSource::Http(headers) = self else {
             return Ok(());
         };
         match headers.method {
-            None => return Err(mismatch("Mcp-Method is missing")),
+            None => return Err(header_mismatch("Mcp-Method is missing")),
             Some(header) if header != method => {
-                return Err(mismatch("Mcp-Method is not the body's"));
+                return Err(header_mismatch("Mcp-Method is not the body's"));
             }
             Some(_) => {}
         }
         match (name, headers.name) {
             (None, _) => Ok(()),
-            (Some(_), None) => Err(mismatch("Mcp-Name is missing")),
+            (Some(_), None) => Err(header_mismatch("Mcp-Name is missing")),
             (Some(name), Some(header)) if decode_header(header).as_deref() == Some(name) => Ok(()),
-            (Some(_), Some(_)) => Err(mismatch("Mcp-Name is not the body's")),
+            (Some(_), Some(_)) => Err(header_mismatch("Mcp-Name is not the body's")),
         }
     }
 
     /// A method that does not exist in this era.
     pub(crate) fn unknown_method(&self, method: &str, era: Era) -> Fault<Wire> {
-        let said = ClientText::from("Method not found: ").quoting(method);
-        let fault = codes::MethodNotFound.fault().with_message(said);
+        let message = ClientText::from("Method not found: ").quoting(method);
+        let fault = codes::MethodNotFound.fault().with_message(message);
         match era {
             Era::Handshake => fault,
             Era::Stateless => self.with_status(fault, 404),
@@ -111,41 +117,41 @@ impl MessageSource<'_> {
 }
 
 /// The handshake revision of this name.
-pub(crate) fn handshake(name: &str) -> Option<&'static str> {
+pub(crate) fn handshake_revision(name: &str) -> Option<&'static str> {
     HANDSHAKE_REVISIONS.into_iter().find(|known| *known == name)
 }
 
 fn is_handshake(name: &str) -> bool {
-    handshake(name).is_some()
+    handshake_revision(name).is_some()
 }
 
 /// Every revision, oldest first.
-pub(crate) fn supported() -> Vec<&'static str> {
+pub(crate) fn supported_revisions() -> Vec<&'static str> {
     HANDSHAKE_REVISIONS
         .into_iter()
         .chain([STATELESS_REVISION])
         .collect()
 }
 
-fn incomplete() -> Fault<Wire> {
+fn incomplete_meta() -> Fault<Wire> {
     Wire::invalid_params(
         "params._meta must have io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities",
     )
 }
 
-fn mismatch(what: &'static str) -> Fault<Wire> {
-    let said = ClientText::from("Header mismatch: ").then(what);
-    codes::HeaderMismatch.fault().with_message(said)
+fn header_mismatch(what: &'static str) -> Fault<Wire> {
+    let message = ClientText::from("Header mismatch: ").then(what);
+    codes::HeaderMismatch.fault().with_message(message)
 }
 
-fn unsupported(requested: &str) -> Fault<Wire> {
+fn unsupported_version(requested: &str) -> Fault<Wire> {
     #[derive(Serialize)]
     struct Data {
         supported: Vec<&'static str>,
         requested: String,
     }
     let data = Data {
-        supported: supported(),
+        supported: supported_revisions(),
         requested: ClientText::from("").quoting(requested).as_str().to_owned(),
     };
     codes::UnsupportedVersion
@@ -178,7 +184,7 @@ mod tests {
         const NEW: Option<&str> = Some(STATELESS_REVISION);
         const OLD: Option<&str> = Some("2025-06-18");
         const ODD: Option<&str> = Some("v999");
-        for (header, version, complete, wanted) in [
+        for (header, version, complete, expected) in [
             (None, None, false, Ok(Era::Handshake)),
             (OLD, None, false, Ok(Era::Handshake)),
             (NEW, None, false, Err(-32602)),
@@ -194,14 +200,14 @@ mod tests {
         ] {
             assert_eq!(
                 code(http(header), version, complete),
-                wanted,
+                expected,
                 "{header:?} {version:?}"
             );
         }
     }
 
     #[test]
-    fn on_stdio_meta_decides_alone() {
+    fn meta_alone_decides_the_era_on_stdio() {
         assert_eq!(code(MessageSource::Stdio, None, false), Ok(Era::Handshake));
         assert_eq!(
             code(MessageSource::Stdio, Some(STATELESS_REVISION), true),

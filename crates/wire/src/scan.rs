@@ -29,7 +29,7 @@ pub enum ScanOutcome {
 pub enum ScanError {
     /// Nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// More than [`MAX_VALUES`] values; what follows was not looked at.
+    /// More than [`MAX_VALUES`] values; the rest was not scanned.
     TooManyValues,
     /// A surrogate without its other half.
     LoneSurrogate,
@@ -63,7 +63,7 @@ enum NextToken {
     CommaOrEnd,
 }
 
-/// An open array, or an open object with the place of its first name.
+/// An open array, or an open object with the index of its first name.
 enum OpenContainer<'a> {
     Array,
     Object {
@@ -80,7 +80,7 @@ struct MemberName<'a> {
 }
 
 impl<'a> MemberName<'a> {
-    /// The name with its escapes resolved; one that cannot be resolved is refused for that anyway.
+    /// Returns the name with its escapes resolved. A name with invalid escapes is refused elsewhere.
     fn unescaped(self) -> Cow<'a, str> {
         if !self.escaped {
             return Cow::Borrowed(self.text);
@@ -89,7 +89,7 @@ impl<'a> MemberName<'a> {
             .map_or(Cow::Borrowed(self.text), Cow::Owned)
     }
 
-    fn is(self, other: MemberName<'_>) -> bool {
+    fn equals(self, other: MemberName<'_>) -> bool {
         if self.escaped || other.escaped {
             return self.unescaped() == other.unescaped();
         }
@@ -97,7 +97,7 @@ impl<'a> MemberName<'a> {
     }
 }
 
-/// Room for the frames and the names of an ordinary message, so that it needs no second allocation.
+/// Capacities for an ordinary message, so that it needs no second allocation.
 const USUAL_FRAMES: usize = 8;
 const USUAL_NAMES: usize = 16;
 
@@ -137,7 +137,7 @@ impl<'a> Scanner<'a> {
                 _ => return Err(ScanStop::Malformed),
             };
             if self.frames.is_empty() {
-                return self.rest_is_blank();
+                return self.check_end();
             }
         }
     }
@@ -153,14 +153,14 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    fn rest_is_blank(&mut self) -> Result<(), ScanStop> {
+    fn check_end(&mut self) -> Result<(), ScanStop> {
         match self.next_token() {
             None => Ok(()),
             Some(_) => Err(ScanStop::Malformed),
         }
     }
 
-    fn flawed(&mut self, flaw: ScanError) {
+    fn report_flaw(&mut self, flaw: ScanError) {
         self.flaw.get_or_insert(flaw);
     }
 
@@ -200,9 +200,9 @@ impl<'a> Scanner<'a> {
             b'"' => {
                 self.string()?;
             }
-            b't' => self.word("true")?,
-            b'f' => self.word("false")?,
-            b'n' => self.word("null")?,
+            b't' => self.literal("true")?,
+            b'f' => self.literal("false")?,
+            b'n' => self.literal("null")?,
             _ => self.number()?,
         }
         Ok(NextToken::CommaOrEnd)
@@ -212,11 +212,11 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         self.frames.push(frame);
         if self.frames.len() > MAX_DEPTH {
-            self.flawed(ScanError::TooDeep);
+            self.report_flaw(ScanError::TooDeep);
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), ScanStop> {
+    fn literal(&mut self, word: &str) -> Result<(), ScanStop> {
         let end = self.at + word.len();
         if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
             return Err(ScanStop::Malformed);
@@ -227,7 +227,7 @@ impl<'a> Scanner<'a> {
 
     fn name(&mut self) -> Result<NextToken, ScanStop> {
         let name = self.string()?;
-        self.remember(name);
+        self.add_name(name);
         if self.next_token() != Some(b':') {
             return Err(ScanStop::Malformed);
         }
@@ -235,15 +235,15 @@ impl<'a> Scanner<'a> {
         Ok(NextToken::Value)
     }
 
-    /// Notes a name of the innermost object, and whether it was there before.
-    fn remember(&mut self, name: MemberName<'a>) {
+    /// Adds a name to the innermost object, and reports a repeated one.
+    fn add_name(&mut self, name: MemberName<'a>) {
         let Some(OpenContainer::Object { first, set }) = self.frames.last_mut() else {
             return;
         };
         let known = &self.names[*first..];
         let repeated = match set {
             Some(set) => !set.insert(name.unescaped()),
-            None if known.len() < LINEAR_NAMES => known.iter().any(|other| other.is(name)),
+            None if known.len() < LINEAR_NAMES => known.iter().any(|other| other.equals(name)),
             None => {
                 let all: HashSet<_> = known.iter().map(|other| other.unescaped()).collect();
                 !set.insert(all).insert(name.unescaped())
@@ -251,7 +251,7 @@ impl<'a> Scanner<'a> {
         };
         self.names.push(name);
         if repeated {
-            self.flawed(ScanError::RepeatedName);
+            self.report_flaw(ScanError::RepeatedName);
         }
     }
 
@@ -261,7 +261,7 @@ impl<'a> Scanner<'a> {
         self.at = start;
         let mut escaped = false;
         loop {
-            self.at += plain(&self.bytes[self.at..]);
+            self.at += count_plain(&self.bytes[self.at..]);
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     let text = self.text.get(start..self.at).ok_or(ScanStop::Malformed)?;
@@ -279,11 +279,11 @@ impl<'a> Scanner<'a> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
             Some(b'u') => {
-                let unit = self.unit(self.at)?;
+                let unit = self.code_unit(self.at)?;
                 self.at += 6;
                 match unit {
                     0xD800..0xDC00 => self.low_surrogate()?,
-                    0xDC00..0xE000 => self.flawed(ScanError::LoneSurrogate),
+                    0xDC00..0xE000 => self.report_flaw(ScanError::LoneSurrogate),
                     _ => {}
                 }
             }
@@ -295,18 +295,18 @@ impl<'a> Scanner<'a> {
     /// Consumes the second half after a high surrogate, if there is one.
     fn low_surrogate(&mut self) -> Result<(), ScanStop> {
         if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
-            self.flawed(ScanError::LoneSurrogate);
+            self.report_flaw(ScanError::LoneSurrogate);
             return Ok(());
         }
-        match self.unit(self.at)? {
+        match self.code_unit(self.at)? {
             0xDC00..0xE000 => self.at += 6,
-            _ => self.flawed(ScanError::LoneSurrogate),
+            _ => self.report_flaw(ScanError::LoneSurrogate),
         }
         Ok(())
     }
 
     /// The four digits of the escape at `at`.
-    fn unit(&self, at: usize) -> Result<u32, ScanStop> {
+    fn code_unit(&self, at: usize) -> Result<u32, ScanStop> {
         let digits = self.bytes.get(at + 2..at + 6).ok_or(ScanStop::Malformed)?;
         let mut unit = 0;
         for digit in digits {
@@ -341,7 +341,7 @@ impl<'a> Scanner<'a> {
         }
         let number = &self.text[start..self.at];
         if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
-            self.flawed(ScanError::NumberRange);
+            self.report_flaw(ScanError::NumberRange);
         }
         Ok(())
     }
@@ -361,19 +361,19 @@ impl<'a> Scanner<'a> {
 
 /// Counts the bytes at the beginning that are neither a quote, a backslash nor a control character.
 /// Reads eight at a time, because most of a message is inside strings.
-fn plain(bytes: &[u8]) -> usize {
+fn count_plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // The high bit of each byte that is zero; bytes after the first one may be wrong.
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     let (words, rest) = bytes.as_chunks::<8>();
-    for (place, word) in words.iter().enumerate() {
+    for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
         let control = word.wrapping_sub(ONES * 0x20) & !word;
         let quote = zero(word ^ (ONES * u64::from(b'"')));
         let backslash = zero(word ^ (ONES * u64::from(b'\\')));
-        let found = (control | quote | backslash) & (ONES << 7);
-        if found != 0 {
-            return place * 8 + (found.trailing_zeros() / 8) as usize;
+        let matches = (control | quote | backslash) & (ONES << 7);
+        if matches != 0 {
+            return index * 8 + (matches.trailing_zeros() / 8) as usize;
         }
     }
     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
@@ -381,8 +381,8 @@ fn plain(bytes: &[u8]) -> usize {
     words.len() * 8 + rest_plain
 }
 
-/// The members of an object in a scanned text, in order: each name as it is meant, its escapes
-/// resolved, and the text of its value. Nothing for a value that is no object.
+/// Returns the members of an object in a scanned text, in order: each name with its escapes resolved,
+/// and the text of its value. A value that is not an object has no members.
 pub fn members(object: &str) -> Members<'_> {
     let object = object.trim_ascii();
     let inside = object
@@ -423,7 +423,7 @@ impl<'a> Iterator for Members<'a> {
 fn string_end(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
-        at += plain(bytes.get(at..)?);
+        at += count_plain(bytes.get(at..)?);
         match bytes.get(at)? {
             b'"' => return Some(at + 1),
             _ => at += 2,
@@ -466,7 +466,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn what_is_json_and_what_is_not() {
+    fn only_valid_json_is_accepted() {
         for fine in [
             "0",
             " [] ",
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn grammatical_flaws_are_told_apart() {
+    fn each_flaw_of_valid_json_has_its_error() {
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert_eq!(scan(&deep(MAX_DEPTH)), ScanOutcome::Fine);
         assert_eq!(
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted() {
+    fn too_many_values_are_refused() {
         let list = |n: usize| format!("[{}]", vec!["1"; n].join(","));
         assert_eq!(scan(&list(MAX_VALUES - 1)), ScanOutcome::Fine);
         assert_eq!(
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_are_compared_with_a_set() {
+    fn repeated_name_is_found_among_thousands() {
         let object = |extra: &str| {
             let names: Vec<_> = (0..5000).map(|n| format!("\"n{n}\":0")).collect();
             format!("{{{}{extra}}}", names.join(","))
@@ -577,11 +577,11 @@ mod tests {
     }
 
     #[test]
-    fn members_are_the_texts_of_an_object() {
-        let found: Vec<_> =
+    fn members_are_names_with_the_text_of_their_values() {
+        let matches: Vec<_> =
             members(r#" { "a" : [1,{"x":"}"}] , "b\"\u0063":"d,e" ,"n":-1.5 } "#).collect();
         assert_eq!(
-            found,
+            matches,
             [
                 ("a".into(), r#"[1,{"x":"}"}]"#),
                 ("b\"c".into(), "\"d,e\""),
@@ -611,33 +611,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_is_fine_and_its_members_are_found(value in any_json(), pretty: bool) {
+        fn every_json_value_is_accepted_and_its_members_are_found(value in any_json(), pretty: bool) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             let text = text.unwrap();
             prop_assert_eq!(scan(&text), ScanOutcome::Fine);
             if let Value::Object(object) = &value {
-                let found: Vec<_> = members(&text)
+                let matches: Vec<_> = members(&text)
                     .map(|(name, value)| (name.into_owned(), serde_json::from_str::<Value>(value).unwrap()))
                     .collect();
-                let real: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-                prop_assert_eq!(found, real);
+                let expected: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+                prop_assert_eq!(matches, expected);
             }
         }
 
         #[test]
-        fn what_is_plain_is_found_eight_at_a_time(bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x1fu8..0x24, 0x5bu8..0x5e], 0..40)) {
+        fn plain_bytes_are_counted_up_to_the_first_special_one(bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x1fu8..0x24, 0x5bu8..0x5e], 0..40)) {
             let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-            prop_assert_eq!(plain(&bytes), bytes.iter().position(special).unwrap_or(bytes.len()));
+            prop_assert_eq!(count_plain(&bytes), bytes.iter().position(special).unwrap_or(bytes.len()));
         }
 
         // serde_json is the oracle for the grammar; further refusals have outcomes of their own.
         #[test]
-        fn damaged_texts_are_judged_like_the_oracle(value in any_json(), at: prop::sample::Index, with in "[\\]\\[{}\",:0-9a-z\\\\.+ -]{0,2}") {
+        fn damaged_json_is_judged_as_by_the_oracle(value in any_json(), at: prop::sample::Index, with in "[\\]\\[{}\",:0-9a-z\\\\.+ -]{0,2}") {
             let mut text = serde_json::to_string(&value).unwrap();
-            let mut place = at.index(text.len() + 1);
-            while !text.is_char_boundary(place) { place -= 1; }
-            let end = (place + 1..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(place);
-            text.replace_range(place..end, &with);
+            let mut index = at.index(text.len() + 1);
+            while !text.is_char_boundary(index) { index -= 1; }
+            let end = (index + 1..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(index);
+            text.replace_range(index..end, &with);
             let oracle = serde_json::from_str::<Value>(&text).is_ok();
             match scan(&text) {
                 ScanOutcome::Fine => prop_assert!(oracle, "{}", text),

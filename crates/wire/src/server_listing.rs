@@ -1,7 +1,7 @@
-//! The server's description of itself: made once, the same bytes for every client.
+//! The server's description of itself: created once, the same bytes for every client.
 
 use crate::read::ClientRequest;
-use crate::revision::{META_SERVER, supported};
+use crate::revision::{META_SERVER, supported_revisions};
 use candor_fault::{Answer, to_json};
 use candor_street::{Dispatcher, Era, Server};
 use std::sync::Arc;
@@ -21,30 +21,30 @@ pub struct ServerListing {
 
 impl ServerListing {
     /// The listing of a server.
-    pub fn new<S: Server>(desk: &Dispatcher<S>) -> Self {
-        let tools = desk.server().tools();
+    pub fn new<S: Server>(dispatcher: &Dispatcher<S>) -> Self {
+        let tools = dispatcher.server().tools();
         let server_info = format!(
             r#"{{"name":{},"version":{}}}"#,
             to_json(tools.server_name()),
             to_json(tools.server_version())
         );
-        let keep = format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#);
+        let caching = format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#);
         let discover = format!(
-            r#"{{"supportedVersions":{},"capabilities":{{"tools":{{}}}},{keep},"_meta":{{"{META_SERVER}":{server_info}}}}}"#,
-            to_json(&supported())
+            r#"{{"supportedVersions":{},"capabilities":{{"tools":{{}}}},{caching},"_meta":{{"{META_SERVER}":{server_info}}}}}"#,
+            to_json(&supported_revisions())
         );
         ServerListing {
             discover: discover.into(),
-            handshake_list: format!(r#"{{"tools":{}}}"#, desk.list()).into(),
-            stateless_list: format!(r#"{{"tools":{},{keep}}}"#, desk.list()).into(),
+            handshake_list: format!(r#"{{"tools":{}}}"#, dispatcher.list()).into(),
+            stateless_list: format!(r#"{{"tools":{},{caching}}}"#, dispatcher.list()).into(),
             empty: "{}".into(),
             server_info,
         }
     }
 
-    /// The answer to everything but a call; a call is the server's to answer, and gets nothing here.
-    pub fn answer(&self, ask: &ClientRequest<'_>, era: Era) -> Answer {
-        match ask {
+    /// Answers every request but a call, which the server answers.
+    pub fn answer(&self, request: &ClientRequest<'_>, era: Era) -> Answer {
+        match request {
             ClientRequest::Initialize { revision, .. } => self.initialize(revision),
             ClientRequest::Ping | ClientRequest::Call(_) => Answer::Result(Arc::clone(&self.empty)),
             ClientRequest::Discover => Answer::Result(Arc::clone(&self.discover)),

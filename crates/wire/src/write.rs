@@ -1,9 +1,9 @@
-//! Answers as bytes: fixed member order, the caller's own id, one line.
+//! Writes answers: one line, a fixed order of members, the caller's id unchanged.
 
 use candor_fault::{Answer, ErrorBody};
 use candor_street::Era;
 
-/// Appends the answer to `out` and gives the HTTP status that goes with it.
+/// Appends the answer to `out` and returns its HTTP status.
 pub fn write(out: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) -> u16 {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     out.extend_from_slice(id.as_bytes());
@@ -64,40 +64,43 @@ pub fn write_notification(out: &mut Vec<u8>, method: &str, params: &str) {
 mod tests {
     use super::*;
 
-    fn written(era: Era, answer: &Answer) -> (String, u16) {
+    fn write_to_text(era: Era, answer: &Answer) -> (String, u16) {
         let mut out = Vec::new();
         let status = write(&mut out, "\"a\"", era, answer);
         (String::from_utf8(out).unwrap(), status)
     }
 
     #[test]
-    fn results_say_that_they_are_complete_in_the_stateless_era() {
+    fn stateless_results_are_marked_as_complete() {
         let full = Answer::Result("{\"a\":1}".into());
         let empty = Answer::Result("{}".into());
         assert_eq!(
-            written(Era::Handshake, &full).0,
+            write_to_text(Era::Handshake, &full).0,
             r#"{"jsonrpc":"2.0","id":"a","result":{"a":1}}"#
         );
         assert_eq!(
-            written(Era::Stateless, &full).0,
+            write_to_text(Era::Stateless, &full).0,
             r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete","a":1}}"#
         );
         assert_eq!(
-            written(Era::Stateless, &empty).0,
+            write_to_text(Era::Stateless, &empty).0,
             r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete"}}"#
         );
     }
 
     #[test]
-    fn errors_have_a_fixed_order_and_a_status() {
+    fn errors_have_a_fixed_member_order_and_a_status() {
         let answer = Answer::Error(Box::new(ErrorBody {
             code: -32602,
             message: "a \"b\"".into(),
             data: Some("[1]".into()),
             status: 400,
         }));
-        let wanted =
+        let expected =
             r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"a \"b\"","data":[1]}}"#;
-        assert_eq!(written(Era::Stateless, &answer), (wanted.to_owned(), 400));
+        assert_eq!(
+            write_to_text(Era::Stateless, &answer),
+            (expected.to_owned(), 400)
+        );
     }
 }

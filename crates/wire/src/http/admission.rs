@@ -14,15 +14,15 @@ use subtle::ConstantTimeEq;
 pub struct AdmissionToken(Box<[u8]>);
 
 impl AdmissionToken {
-    /// A token from the text of a file; white space around it does not belong to it. Nothing for an
-    /// empty one.
+    /// Creates a token from the text of a file, without the white space around it. Returns `None` if it
+    /// is empty.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| AdmissionToken(text.as_bytes().into()))
     }
 
-    fn is(&self, shown: &[u8]) -> bool {
-        self.0.ct_eq(shown).into()
+    fn matches(&self, token: &[u8]) -> bool {
+        self.0.ct_eq(token).into()
     }
 }
 
@@ -48,18 +48,22 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Returns true if Host and Origin are this server's own.
-    pub(super) fn place(&self, headers: &HeaderMap) -> Result<(), Fault<Wire>> {
+    /// Checks that Host and Origin are this server's own.
+    pub(super) fn check_host_and_origin(&self, headers: &HeaderMap) -> Result<(), Fault<Wire>> {
         let forbidden =
-            |why| Wire::invalid_request(why).with_facts(|facts| facts.status = Some(403));
+            |reason| Wire::invalid_request(reason).with_facts(|facts| facts.status = Some(403));
         let host = text(headers, &HOST).ok_or_else(|| forbidden("the Host header is missing"))?;
-        if !self.own_host(host) {
+        if !self.is_allowed_host(host) {
             return Err(forbidden(
                 "the Host header names another server; see --allowed-host",
             ));
         }
-        let own = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| self.own_origin(text));
-        if headers.get_all(ORIGIN).iter().all(own) {
+        let is_allowed = |origin: &HeaderValue| {
+            origin
+                .to_str()
+                .is_ok_and(|text| self.is_allowed_origin(text))
+        };
+        if headers.get_all(ORIGIN).iter().all(is_allowed) {
             return Ok(());
         }
         Err(forbidden(
@@ -67,15 +71,15 @@ impl Admission {
         ))
     }
 
-    fn own_host(&self, host: &str) -> bool {
+    fn is_allowed_host(&self, host: &str) -> bool {
         let name = without_port(host);
-        let known = |allowed: &String| {
+        let is_listed = |allowed: &String| {
             allowed.eq_ignore_ascii_case(name) || allowed.eq_ignore_ascii_case(host)
         };
-        is_loopback(name) || self.is_bound(name) || self.allowed_hosts.iter().any(known)
+        is_loopback(name) || self.is_bound(name) || self.allowed_hosts.iter().any(is_listed)
     }
 
-    fn own_origin(&self, origin: &str) -> bool {
+    fn is_allowed_origin(&self, origin: &str) -> bool {
         if self
             .allowed_origins
             .iter()
@@ -83,11 +87,10 @@ impl Admission {
         {
             return true;
         }
-        let place = origin
+        let host = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
-        place
-            .map(without_port)
+        host.map(without_port)
             .is_some_and(|name| is_loopback(name) || self.is_bound(name))
     }
 
@@ -99,18 +102,18 @@ impl Admission {
     }
 
     /// Identifies the caller by its token.
-    pub(super) fn credential(
+    pub(super) fn check_token(
         &self,
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Peer, Fault<Wire>> {
-        let shown = bearer(headers);
-        let shows = |secret: &Option<AdmissionToken>| match (secret, shown) {
-            (Some(secret), Some(shown)) => secret.is(shown.as_bytes()),
+        let token = bearer(headers);
+        let is_presented = |secret: &Option<AdmissionToken>| match (secret, token) {
+            (Some(secret), Some(token)) => secret.matches(token.as_bytes()),
             _ => false,
         };
-        // Both are compared always: the time says nothing about which one is close.
-        let (reads, writes) = (shows(&self.bearer), shows(&self.write_bearer));
+        // Both are always compared, so that the time does not reveal which one is similar.
+        let (reads, writes) = (is_presented(&self.bearer), is_presented(&self.write_bearer));
         if self.bearer.is_some() && !reads && !writes {
             return Err(Wire::invalid_request("a bearer token is required")
                 .with_facts(|facts| facts.status = Some(401)));
@@ -144,7 +147,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-/// The name without its port; what follows the name and is no port stays, and makes it another name.
+/// Returns the name without its port. A suffix that is not a port remains part of the name.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -162,7 +165,7 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const CLIENT_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn headers(all: &[(HeaderName, &str)]) -> HeaderMap {
         let pairs = all
@@ -176,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn only_own_hosts_and_origins_come_in() {
+    fn only_known_hosts_and_origins_are_admitted() {
         let admission = Admission {
             bound: Some("10.1.2.3".parse().unwrap()),
             allowed_hosts: vec!["tools.example".into()],
             allowed_origins: vec!["https://app.example".into()],
             ..Admission::default()
         };
-        for (host, origin, wanted) in [
+        for (host, origin, expected) in [
             ("localhost:8788", None, Ok(())),
             ("LOCALHOST", Some("http://localhost:3000"), Ok(())),
             ("127.0.0.1:1", Some("https://127.0.0.1"), Ok(())),
@@ -208,24 +211,28 @@ mod tests {
             let mut all = vec![(HOST, host)];
             all.extend(origin.map(|origin| (ORIGIN, origin)));
             assert_eq!(
-                status(admission.place(&headers(&all))),
-                wanted,
+                status(admission.check_host_and_origin(&headers(&all))),
+                expected,
                 "{host} {origin:?}"
             );
         }
-        assert_eq!(status(admission.place(&HeaderMap::new())), Err(403));
+        assert_eq!(
+            status(admission.check_host_and_origin(&HeaderMap::new())),
+            Err(403)
+        );
     }
 
     #[test]
-    fn tokens_open_what_they_are_for() {
+    fn each_token_admits_to_its_operations() {
         let admission = Admission {
             bearer: AdmissionToken::new("read\n"),
             write_bearer: AdmissionToken::new("write"),
             ..Admission::default()
         };
         let peer = |token: &str| {
-            let shown = headers(&[(AUTHORIZATION, token)]);
-            status(admission.credential(&shown, HERE)).map(|peer| (peer.credential, peer.may_write))
+            let token = headers(&[(AUTHORIZATION, token)]);
+            status(admission.check_token(&token, CLIENT_ADDRESS))
+                .map(|peer| (peer.credential, peer.may_write))
         };
         assert_eq!(peer("Bearer read"), Ok((Some("bearer".into()), false)));
         assert_eq!(
@@ -235,15 +242,15 @@ mod tests {
         assert_eq!(peer("Bearer rea"), Err(401));
         assert_eq!(peer("Basic read"), Err(401));
         assert_eq!(
-            status(admission.credential(&HeaderMap::new(), HERE)),
+            status(admission.check_token(&HeaderMap::new(), CLIENT_ADDRESS)),
             Err(401)
         );
-        let open = Admission::default().credential(&HeaderMap::new(), HERE);
+        let open = Admission::default().check_token(&HeaderMap::new(), CLIENT_ADDRESS);
         assert!(open.is_ok_and(|peer| peer.may_write && peer.credential.is_none()));
     }
 
     #[test]
-    fn a_secret_is_never_printed() {
+    fn token_is_never_printed() {
         assert_eq!(
             format!("{:?}", AdmissionToken::new("canary")),
             "Some(Secret)"

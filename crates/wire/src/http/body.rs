@@ -1,4 +1,4 @@
-//! Request bodies: counted while they are read, one by one and all together.
+//! Reads request bodies, within a limit for each and a limit for all together.
 
 use crate::read::too_large;
 use bytes::Bytes;
@@ -26,7 +26,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The wait that a client is asked for if the server is at capacity.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// The room that request bodies share.
+/// The memory budget that request bodies share.
 #[derive(Debug, Clone)]
 pub(super) struct BodyBudget(Arc<Semaphore>);
 
@@ -36,25 +36,25 @@ impl Default for BodyBudget {
     }
 }
 
-/// A body with its share of the room.
+/// A body with its permit.
 pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
-    pub(super) share: BodyPermit,
+    pub(super) permit: BodyPermit,
 }
 
-/// A place for some bytes of a request; free again when it is dropped.
+/// A part of the budget, returned when it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct BodyPermit(Option<OwnedSemaphorePermit>);
 
 impl BodyPermit {
-    /// Takes room for `bytes` more.
-    fn grow(&mut self, room: &BodyBudget, bytes: usize) -> Result<(), Fault<Wire>> {
+    /// Takes `bytes` more of the budget.
+    fn grow(&mut self, body_budget: &BodyBudget, bytes: usize) -> Result<(), Fault<Wire>> {
         let full = |_| Wire::adopt(Refusal::Limited { after: BUSY });
-        let wanted = u32::try_from(bytes).map_err(|_| too_large("the body is too large"))?;
-        let more = Arc::clone(&room.0).try_acquire_many_owned(wanted);
+        let count = u32::try_from(bytes).map_err(|_| too_large("the body is too large"))?;
+        let more = Arc::clone(&body_budget.0).try_acquire_many_owned(count);
         let more = more.map_err(full)?;
         match &mut self.0 {
-            Some(own) => own.merge(more),
+            Some(permit) => permit.merge(more),
             none => *none = Some(more),
         }
         Ok(())
@@ -81,23 +81,23 @@ impl BodyBudget {
             return Err(too_large("the body is too large"));
         }
         let mut reading = pin!(self.collect(body));
-        // A small body is there together with its head: then no timer is needed.
-        if let Some(held) = reading.as_mut().now_or_never() {
-            return held;
+        // A small body arrives together with its head and needs no timer.
+        if let Some(body) = reading.as_mut().now_or_never() {
+            return body;
         }
         match Box::pin(tokio::time::timeout(BODY_TIMEOUT, reading)).await {
-            Ok(held) => held,
+            Ok(body) => body,
             Err(_) => Err(Wire::invalid_request("the body took too long")
                 .with_facts(|facts| facts.status = Some(408))),
         }
     }
 
-    /// Reads a body to its end. Only what has arrived takes room: an announced length is a promise.
+    /// Reads a body to its end. Only bytes that have arrived are counted, not the announced length.
     async fn collect(&self, body: Incoming) -> Result<BufferedBody, Fault<Wire>> {
         let mut body = Limited::new(body, MAX_BODY);
-        let mut share = BodyPermit::default();
+        let mut permit = BodyPermit::default();
         let mut bytes = Bytes::new();
-        let mut whole = Vec::new();
+        let mut collected = Vec::new();
         while let Some(frame) = body.frame().await {
             let frame = match frame {
                 Ok(frame) => frame,
@@ -109,19 +109,19 @@ impl BodyBudget {
             let Ok(piece) = frame.into_data() else {
                 continue;
             };
-            share.grow(self, piece.len())?;
+            permit.grow(self, piece.len())?;
             // Most bodies come in one piece, which needs no copy.
-            if bytes.is_empty() && whole.is_empty() {
+            if bytes.is_empty() && collected.is_empty() {
                 bytes = piece;
             } else {
-                whole.extend_from_slice(&std::mem::take(&mut bytes));
-                whole.extend_from_slice(&piece);
+                collected.extend_from_slice(&std::mem::take(&mut bytes));
+                collected.extend_from_slice(&piece);
             }
         }
-        if !whole.is_empty() {
-            bytes = whole.into();
+        if !collected.is_empty() {
+            bytes = collected.into();
         }
-        Ok(BufferedBody { bytes, share })
+        Ok(BufferedBody { bytes, permit })
     }
 }
 

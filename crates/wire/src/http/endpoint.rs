@@ -1,10 +1,10 @@
-//! One server at one path: what comes in by POST, and what is refused.
+//! One server at one path: answers POST requests.
 
 use super::admission::Admission;
 use super::body::{BodyBudget, BodyPermit, BufferedBody};
 use super::events::{Events, HangupSignal};
 use super::respond::{self, HttpResponse};
-use crate::read::{ClientRequest, Inbound, ToolCall, raw, read};
+use crate::read::{ClientRequest, Inbound, ToolCall, raw_value, read};
 use crate::revision::{Headers, MessageSource};
 use crate::server_listing::ServerListing;
 use crate::write::write_notification;
@@ -33,86 +33,85 @@ const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// One server over HTTP.
 #[derive(Debug)]
 pub struct Endpoint<S: Server> {
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     listing: ServerListing,
     admission: Arc<Admission>,
-    room: BodyBudget,
+    body_budget: BodyBudget,
 }
 
 impl<S: Server> Endpoint<S> {
-    /// A server for those whom `admission` lets in.
-    pub fn new(desk: Arc<Dispatcher<S>>, admission: Arc<Admission>) -> Arc<Self> {
+    /// Creates an endpoint for callers that `admission` admits.
+    pub fn new(dispatcher: Arc<Dispatcher<S>>, admission: Arc<Admission>) -> Arc<Self> {
         Arc::new(Endpoint {
-            listing: ServerListing::new(&desk),
-            desk,
+            listing: ServerListing::new(&dispatcher),
+            dispatcher,
             admission,
-            room: BodyBudget::default(),
+            body_budget: BodyBudget::default(),
         })
     }
 
-    pub(super) fn desk(&self) -> &Arc<Dispatcher<S>> {
-        &self.desk
+    pub(super) fn dispatcher(&self) -> &Arc<Dispatcher<S>> {
+        &self.dispatcher
     }
 
-    /// Takes the room for bodies from another endpoint: one process has one room.
-    pub(super) fn sharing(self: Arc<Self>, room: &BodyBudget) -> Arc<Self> {
+    /// Shares the budget for bodies: one process has one budget.
+    pub(super) fn with_body_budget(self: Arc<Self>, body_budget: &BodyBudget) -> Arc<Self> {
         match Arc::try_unwrap(self) {
-            Ok(own) => Arc::new(Endpoint {
-                room: room.clone(),
-                ..own
+            Ok(endpoint) => Arc::new(Endpoint {
+                body_budget: body_budget.clone(),
+                ..endpoint
             }),
             Err(shared) => shared,
         }
     }
 
-    /// Answers one request. What is known at once is settled before anything waits: the rest has to
-    /// be kept for as long as that.
+    /// Answers one request. Admission is decided before anything waits, so that the future keeps less.
     pub(super) fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
         address: IpAddr,
     ) -> BoxFuture<'static, HttpResponse> {
         let (parts, body) = request.into_parts();
-        match self.admitted(&parts.method, &parts.headers, address) {
-            Ok(peer) => Box::pin(self.admitted_answer(parts.headers, body, peer)),
+        match self.check_admission(&parts.method, &parts.headers, address) {
+            Ok(peer) => Box::pin(self.answer_admitted(parts.headers, body, peer)),
             Err(fault) => Box::pin(async move { self.refuse("null", Era::Handshake, fault).await }),
         }
     }
 
-    async fn admitted_answer(
+    async fn answer_admitted(
         self: Arc<Self>,
         headers: HeaderMap,
         body: Incoming,
         peer: Peer,
     ) -> HttpResponse {
-        let BufferedBody { bytes, share } = match self.room.read(&headers, body).await {
-            Ok(held) => held,
+        let BufferedBody { bytes, permit } = match self.body_budget.read(&headers, body).await {
+            Ok(body) => body,
             Err(fault) => return Box::pin(self.refuse("null", Era::Handshake, fault)).await,
         };
-        let understood = self.understood(&bytes, &headers, peer);
-        // The call has copied what it needs of the body; that releases the body's share.
+        let action = self.read_action(&bytes, &headers, peer);
+        // The call has copied what it needs of the body.
         drop((bytes, headers));
-        match understood {
+        match action {
             RequestAction::Answered(response) => response,
             RequestAction::Refused { id, era, fault } => {
                 Box::pin(self.refuse(&id, era, fault)).await
             }
-            RequestAction::ToolCall(call) => self.plain(call, share).await,
-            // Rare, and large: every call would have to have room for it.
+            RequestAction::ToolCall(call) => self.answer_as_json(call, permit).await,
+            // Boxed because this future is large and rarely needed.
             RequestAction::Reporting(call, progress) => {
-                Box::pin(self.streamed(call, share, progress)).await
+                Box::pin(self.answer_with_progress(call, permit, progress)).await
             }
         }
     }
 
-    fn admitted(
+    fn check_admission(
         &self,
         method: &Method,
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Peer, Fault<Wire>> {
-        self.admission.place(headers)?;
-        let peer = self.admission.credential(headers, address)?;
+        self.admission.check_host_and_origin(headers)?;
+        let peer = self.admission.check_token(headers, address)?;
         if method == Method::POST {
             return Ok(peer);
         }
@@ -121,26 +120,28 @@ impl<S: Server> Endpoint<S> {
     }
 
     async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> HttpResponse {
-        let answer = match self.desk.begin_refusal(fault) {
+        let answer = match self.dispatcher.begin_refusal(fault) {
             Ok(answer) => answer,
-            Err(waiting) => arrived(awaited(waiting, BodyPermit::default())).await,
+            Err(waiting) => {
+                receive_answer(deliver_to_channel(waiting, BodyPermit::default())).await
+            }
         };
         respond::json(id, era, &answer)
     }
 
     /// The action that a message requests.
-    fn understood(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> RequestAction {
+    fn read_action(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> RequestAction {
         let (version, method, name) = (
-            whole(headers, &PROTOCOL_VERSION),
-            whole(headers, &MCP_METHOD),
-            whole(headers, &MCP_NAME),
+            header_value(headers, &PROTOCOL_VERSION),
+            header_value(headers, &MCP_METHOD),
+            header_value(headers, &MCP_NAME),
         );
-        let facts = MessageSource::Http(Headers {
+        let source = MessageSource::Http(Headers {
             version: version.as_deref(),
             method: method.as_deref(),
             name: name.as_deref(),
         });
-        let (id, era, called) = match read(bytes, &facts) {
+        let (id, era, called) = match read(bytes, &source) {
             Inbound::Nothing | Inbound::Cancel { .. } => {
                 return RequestAction::Answered(respond::accepted());
             }
@@ -148,46 +149,49 @@ impl<S: Server> Endpoint<S> {
                 let id = id.to_owned();
                 return RequestAction::Refused { id, era, fault };
             }
-            Inbound::Asked {
+            Inbound::Request {
                 id,
                 era,
-                ask: ClientRequest::Call(called),
+                request: ClientRequest::Call(called),
             } => (id, era, called),
-            Inbound::Asked { id, era, ask } => {
-                let answer = self.listing.answer(&ask, era);
+            Inbound::Request { id, era, request } => {
+                let answer = self.listing.answer(&request, era);
                 return RequestAction::Answered(respond::json(id, era, &answer));
             }
         };
-        if called.progress.is_none() || !takes_events(headers) {
+        if called.progress.is_none() || !accepts_events(headers) {
             return RequestAction::ToolCall(make_call(id, era, called, peer, None));
         }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
         RequestAction::Reporting(make_call(id, era, called, peer, Some(sink)), progress)
     }
 
-    async fn plain(&self, call: Arc<Call>, share: BodyPermit) -> HttpResponse {
+    async fn answer_as_json(&self, call: Arc<Call>, permit: BodyPermit) -> HttpResponse {
         let hangup = HangupSignal::new(call.era);
-        let answer = match self.desk.begin(Arc::clone(&call), hangup.token.clone()) {
+        let answer = match self
+            .dispatcher
+            .begin(Arc::clone(&call), hangup.token.clone())
+        {
             Ok(answer) => answer,
-            Err(waiting) => arrived(awaited(waiting, share)).await,
+            Err(waiting) => receive_answer(deliver_to_channel(waiting, permit)).await,
         };
         hangup.disarm();
         respond::json(&call.id, call.era, &answer)
     }
 
-    /// A call that sends progress: the first thing that comes decides between JSON and events.
-    async fn streamed(
+    /// Answers a call that may report progress: with events if progress comes first, else with JSON.
+    async fn answer_with_progress(
         &self,
         call: Arc<Call>,
-        share: BodyPermit,
+        permit: BodyPermit,
         mut progress: mpsc::Receiver<Bytes>,
     ) -> HttpResponse {
         let (id, era) = (call.id.clone(), call.era);
         let hangup = HangupSignal::new(era);
-        let answer = match self.desk.begin(call, hangup.token.clone()) {
+        let answer = match self.dispatcher.begin(call, hangup.token.clone()) {
             Ok(answer) => Some(answer),
             Err(waiting) => {
-                let mut receiver = awaited(waiting, share);
+                let mut receiver = deliver_to_channel(waiting, permit);
                 tokio::select! {
                     biased;
                     Some(first) = progress.recv() => {
@@ -197,7 +201,7 @@ impl<S: Server> Endpoint<S> {
                 }
             }
         };
-        let answer = answer.unwrap_or_else(lost);
+        let answer = answer.unwrap_or_else(lost_answer);
         match progress.try_recv() {
             Ok(first) => respond::events(Events::stream(
                 Some(first),
@@ -217,48 +221,47 @@ impl<S: Server> Endpoint<S> {
 
 /// The action that a message requests.
 enum RequestAction {
-    /// It needs no waiting.
+    /// The message is answered already.
     Answered(HttpResponse),
-    /// It is none that can be served.
+    /// The message is refused.
     Refused {
         id: String,
         era: Era,
         fault: Fault<Wire>,
     },
-    /// A call.
     ToolCall(Arc<Call>),
     /// A call whose client wants progress.
     Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
-/// Lets a call go on; its answer will come here. Until then the request's share of the room is taken,
-/// even if the connection is gone.
-fn awaited(waiting: PendingCall, share: BodyPermit) -> oneshot::Receiver<Answer> {
+/// Continues a call in the background and returns the channel of its answer. The body's permit is held
+/// until the call ends, even if the connection is closed.
+fn deliver_to_channel(waiting: PendingCall, permit: BodyPermit) -> oneshot::Receiver<Answer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
-        drop(share);
-        // The receiver is gone if the connection is: then no client wants the answer.
+        drop(permit);
+        // Sending fails if the connection is closed; no client needs the answer then.
         drop(sender.send(answer));
     });
     receiver
 }
 
-pub(super) async fn arrived(receiver: oneshot::Receiver<Answer>) -> Answer {
-    receiver.await.unwrap_or_else(|_| lost())
+pub(super) async fn receive_answer(receiver: oneshot::Receiver<Answer>) -> Answer {
+    receiver.await.unwrap_or_else(|_| lost_answer())
 }
 
-/// The answer of a call whose task was dropped; the process is at its end then.
-fn lost() -> Answer {
+/// The answer of a call whose task was dropped because the process ends.
+fn lost_answer() -> Answer {
     use candor_fault::{CallFacts, Dialect, Effect, Form, Refusal, Timestamp};
     let fault = Wire::adopt(Refusal::Cancelled {
         effect: Effect::Unknown,
     });
-    let nobody = CallFacts {
+    let no_call = CallFacts {
         tool: None,
         form: Form::Protocol,
         receipt: None,
     };
-    Wire::encode_failure(&fault, &nobody, Timestamp::UNIX_EPOCH)
+    Wire::encode_failure(&fault, &no_call, Timestamp::UNIX_EPOCH)
 }
 
 fn make_call(
@@ -268,11 +271,11 @@ fn make_call(
     peer: Peer,
     sink: Option<mpsc::Sender<Bytes>>,
 ) -> Arc<Call> {
-    let progress = match (called.progress.and_then(raw), sink) {
+    let progress = match (called.progress.and_then(raw_value), sink) {
         (Some(token), Some(sink)) => Progress::new(token, EventProgress(sink)),
         _ => Progress::default(),
     };
-    // Shared from the start: a call is large, and what waits for it would have room for it twice.
+    // Shared from the start, because a call is large and its future would contain it twice.
     Arc::new(Call {
         name: called.name.into_owned(),
         arguments: called.arguments.map(Into::into),
@@ -288,7 +291,7 @@ fn make_call(
     })
 }
 
-/// Progress as events; dropped while the client does not read.
+/// Sends progress as events. Progress is dropped while the client does not read.
 struct EventProgress(mpsc::Sender<Bytes>);
 
 impl ProgressSink for EventProgress {
@@ -302,33 +305,33 @@ impl ProgressSink for EventProgress {
 
 /// Returns the value of a header. A header that occurs twice, or that is not text, has a value that
 /// matches nothing, and does not count as absent.
-fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
+fn header_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     let mut all = headers.get_all(name).iter();
-    let mut said = String::from_utf8_lossy(all.next()?.as_bytes());
+    let mut value = String::from_utf8_lossy(all.next()?.as_bytes());
     for more in all {
-        said += ", ";
-        said += String::from_utf8_lossy(more.as_bytes());
+        value += ", ";
+        value += String::from_utf8_lossy(more.as_bytes());
     }
-    Some(match said {
-        Cow::Borrowed(said) => Cow::Borrowed(said.trim()),
-        Cow::Owned(said) => Cow::Owned(said.trim().to_owned()),
+    Some(match value {
+        Cow::Borrowed(value) => Cow::Borrowed(value.trim()),
+        Cow::Owned(value) => Cow::Owned(value.trim().to_owned()),
     })
 }
 
 /// Returns true if the client accepts an event stream; a weight of zero means that it does not.
-fn takes_events(headers: &HeaderMap) -> bool {
+fn accepts_events(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().any(|accept| {
         let all = accept.to_str().unwrap_or_default().split(',');
         all.map(|kind| kind.split(';').map(str::trim))
             .any(|mut parts| {
                 let kind = parts.next().unwrap_or_default();
-                kind.eq_ignore_ascii_case("text/event-stream") && !parts.any(weighs_nothing)
+                kind.eq_ignore_ascii_case("text/event-stream") && !parts.any(is_zero_weight)
             })
     })
 }
 
 /// Returns true if a parameter of a media type is `q=0`, however many zeros it has.
-fn weighs_nothing(parameter: &str) -> bool {
+fn is_zero_weight(parameter: &str) -> bool {
     parameter
         .split_once('=')
         .filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
@@ -348,10 +351,10 @@ mod tests {
             sink.report("{}".into());
         }
         drop(sink);
-        let mut kept = 0;
+        let mut count = 0;
         while events.try_recv().is_ok() {
-            kept += 1;
+            count += 1;
         }
-        assert_eq!(kept, PROGRESS_QUEUE);
+        assert_eq!(count, PROGRESS_QUEUE);
     }
 }

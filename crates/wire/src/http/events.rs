@@ -1,6 +1,6 @@
-//! The answer of a call that reports progress, as an event stream; and what a closed connection means.
+//! The event stream of a call that reports progress, and the cancellation by a closed connection.
 
-use super::endpoint::arrived;
+use super::endpoint::receive_answer;
 use super::respond;
 use crate::write::write;
 use bytes::Bytes;
@@ -21,7 +21,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// The stream; its answer is here already, or still to come.
+    /// Returns the stream; `answer` is the answer or the channel that it will arrive on.
     pub(super) fn stream(
         first: Option<Bytes>,
         progress: mpsc::Receiver<Bytes>,
@@ -53,7 +53,7 @@ impl Events {
             return Some(more);
         }
         let answer = match self.answer.take()? {
-            Ok(receiver) => arrived(receiver).await,
+            Ok(receiver) => receive_answer(receiver).await,
             Err(answer) => answer,
         };
         self.hangup.disarm_now();

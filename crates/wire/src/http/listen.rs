@@ -1,10 +1,10 @@
-//! Connections: how many, how long, and how they end.
+//! Accepts connections, with their limits and timeouts, and closes them.
 
 use super::admission::Admission;
 use super::body::BodyBudget;
 use super::endpoint::Endpoint;
-use super::pace::{BusyFlag, PacedStream};
 use super::respond::{self, HttpResponse};
+use super::timed_stream::{BusyFlag, TimedStream};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -46,19 +46,19 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 /// The time that the answers of interrupted calls have to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Waits until every call of one server has ended, so long at most; what runs then is cut.
+/// Waits until every call of one server has ended, at most for the given time; then interrupts the rest.
 type DrainFn = Box<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Answers a request to one server.
 type ServeFn =
     Box<dyn Fn(Request<Incoming>, IpAddr) -> BoxFuture<'static, HttpResponse> + Send + Sync>;
 
-/// The paths of one process: `/health`, `/metrics`, and one a server.
+/// The paths of one process: `/health`, `/metrics`, and one for each server.
 pub struct HttpPaths {
     servers: Vec<(String, ServeFn)>,
     router: Router,
     admission: Arc<Admission>,
-    room: BodyBudget,
+    body_budget: BodyBudget,
     drains: Vec<DrainFn>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Debug for HttpPaths {
     }
 }
 
-/// Begins the paths of one process.
+/// Returns the paths of one process, without a server.
 pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static str) -> HttpPaths {
     let health = health_route(Arc::clone(&admission), version);
     let router = Router::new()
@@ -80,19 +80,19 @@ pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static 
         servers: Vec::new(),
         router,
         admission,
-        room: BodyBudget::default(),
+        body_budget: BodyBudget::default(),
         drains: Vec::new(),
     }
 }
 
 impl HttpPaths {
-    /// With a server at a path.
+    /// Adds a server at a path.
     pub fn with<S: Server>(mut self, path: &str, endpoint: Arc<Endpoint<S>>) -> Self {
-        let endpoint = endpoint.sharing(&self.room);
-        let desk = Arc::clone(endpoint.desk());
+        let endpoint = endpoint.with_body_budget(&self.body_budget);
+        let dispatcher = Arc::clone(endpoint.dispatcher());
         self.drains.push(Box::new(move |patience| {
-            let desk = Arc::clone(&desk);
-            Box::pin(async move { desk.drain(patience).await })
+            let dispatcher = Arc::clone(&dispatcher);
+            Box::pin(async move { dispatcher.drain(patience).await })
         }));
         let serve = move |request: Request<Incoming>, address| {
             Arc::clone(&endpoint).answer(request, address)
@@ -101,15 +101,15 @@ impl HttpPaths {
         self
     }
 
-    fn finished(self) -> (RouteTable, Vec<DrainFn>) {
+    fn into_routes(self) -> (RouteTable, Vec<DrainFn>) {
         let admission = self.admission;
-        let nothing = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
-            let answer = nothing_here(&admission, &request, peer.ip());
+        let fallback = move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
+            let answer = not_found(&admission, &request, peer.ip());
             async move { answer.map(Body::new) }
         };
         let routes = RouteTable {
             servers: self.servers,
-            router: self.router.fallback(nothing),
+            router: self.router.fallback(fallback),
         };
         (routes, self.drains)
     }
@@ -137,11 +137,11 @@ impl RouteTable {
     }
 }
 
-fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr) -> HttpResponse {
+fn not_found(admission: &Admission, request: &Request<Body>, address: IpAddr) -> HttpResponse {
     let headers = request.headers();
     let admitted = admission
-        .place(headers)
-        .and_then(|()| admission.credential(headers, address));
+        .check_host_and_origin(headers)
+        .and_then(|()| admission.check_token(headers, address));
     let fault = match admitted {
         Err(fault) => fault,
         Ok(_) => Wire::invalid_request("no server is at this path")
@@ -153,7 +153,7 @@ fn nothing_here(admission: &Admission, request: &Request<Body>, address: IpAddr)
 fn health_route(admission: Arc<Admission>, version: &'static str) -> axum::routing::MethodRouter {
     let body = format!("{{\"status\":\"ok\",\"version\":\"{version}\"}}\n");
     any(move |request: Request<Body>| {
-        let answer = match admission.place(request.headers()) {
+        let answer = match admission.check_host_and_origin(request.headers()) {
             Ok(()) => respond::text("application/json", body.clone()),
             Err(fault) => respond::refusal(&fault),
         };
@@ -166,8 +166,8 @@ fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routin
         move |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request<Body>| {
             let headers = request.headers();
             let admitted = admission
-                .place(headers)
-                .and_then(|()| admission.credential(headers, peer.ip()));
+                .check_host_and_origin(headers)
+                .and_then(|()| admission.check_token(headers, peer.ip()));
             let answer = match admitted {
                 Ok(_) => respond::text(
                     "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -180,14 +180,14 @@ fn metrics_route(admission: Arc<Admission>, metrics: MetricsHub) -> axum::routin
     )
 }
 
-/// Serves until `stop` is set, then lets running calls finish, [`PATIENCE`] at most; what runs then is
-/// cut, recorded and answered.
+/// Serves until `stop` is set, then waits at most [`PATIENCE`] for running calls. Calls that still run
+/// are interrupted, recorded and answered.
 pub async fn serve(
     listener: TcpListener,
     paths: HttpPaths,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let (routes, drains) = paths.finished();
+    let (routes, drains) = paths.into_routes();
     let routes = Arc::new(routes);
     let graceful = GracefulShutdown::new();
     tokio::select! {
@@ -201,9 +201,9 @@ pub async fn serve(
 
 /// Accepts connections for ever.
 async fn accept(listener: &TcpListener, routes: &Arc<RouteTable>, graceful: &GracefulShutdown) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     // The semaphore is never closed.
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -218,13 +218,13 @@ async fn accept(listener: &TcpListener, routes: &Arc<RouteTable>, graceful: &Gra
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended badly");
             }
-            drop(place);
+            drop(slot);
         });
     }
 }
 
-/// Closes every connection when its request is answered. Calls have their time whether or not somebody
-/// waits for them; the answers of those that are cut still leave.
+/// Closes every connection when its request is answered. Calls get their time even if no client waits
+/// for them; the answers of interrupted calls are still sent.
 async fn close(graceful: GracefulShutdown, drains: &[DrainFn]) {
     let until = Instant::now() + PATIENCE;
     let mut closed = pin!(graceful.shutdown());
@@ -241,7 +241,7 @@ fn connection(
     peer: SocketAddr,
     routes: Arc<RouteTable>,
 ) -> hyper::server::conn::http1::Connection<
-    TokioIo<PacedStream>,
+    TokioIo<TimedStream>,
     impl hyper::service::Service<
         Request<Incoming>,
         Response = HttpResponse,
@@ -249,10 +249,10 @@ fn connection(
         Future: Send,
     > + Send,
 > {
-    // Small answers must not wait for more to come.
+    // Small answers must not wait for further data.
     let _ = stream.set_nodelay(true);
     let busy = BusyFlag::default();
-    let stream = PacedStream::new(stream, busy.clone());
+    let stream = TimedStream::new(stream, busy.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (routes, busy) = (Arc::clone(&routes), busy.clone());
         busy.set(true);
@@ -262,7 +262,7 @@ fn connection(
         }
     });
     hyper::server::conn::http1::Builder::new()
-        // The stream keeps the time itself.
+        // The stream has its own timeouts.
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), service)
 }

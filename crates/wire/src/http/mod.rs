@@ -1,12 +1,12 @@
-//! MCP over HTTP: who may come in, what is read, and how the answer leaves.
+//! MCP over HTTP: admission, request bodies, responses, connections.
 
 mod admission;
 mod body;
 mod endpoint;
 mod events;
 mod listen;
-mod pace;
 mod respond;
+mod timed_stream;
 
 pub use admission::{Admission, AdmissionToken};
 pub use body::{MAX_BODY, MAX_HELD};

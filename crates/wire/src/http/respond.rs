@@ -28,7 +28,7 @@ pub(super) fn json(id: &str, era: Era, answer: &Answer) -> HttpResponse {
 }
 
 fn with_status(status: u16, body: Vec<u8>) -> HttpResponse {
-    let mut response = whole(body);
+    let mut response = with_full_body(body);
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -42,31 +42,31 @@ fn with_status(status: u16, body: Vec<u8>) -> HttpResponse {
     response
 }
 
-fn whole(body: impl Into<Bytes>) -> HttpResponse {
+fn with_full_body(body: impl Into<Bytes>) -> HttpResponse {
     HttpResponse::new(Either::Left(Full::new(body.into())))
 }
 
 /// A refusal before any server was asked.
 pub(super) fn refusal(fault: &Fault<Wire>) -> HttpResponse {
-    let nobody = CallFacts {
+    let no_call = CallFacts {
         tool: None,
         form: Form::Protocol,
         receipt: None,
     };
-    let answer = Wire::encode_failure(fault, &nobody, Timestamp::UNIX_EPOCH);
+    let answer = Wire::encode_failure(fault, &no_call, Timestamp::UNIX_EPOCH);
     json("null", Era::Handshake, &answer)
 }
 
 /// The response to a message that has no answer.
 pub(super) fn accepted() -> HttpResponse {
-    let mut response = whole(Bytes::new());
+    let mut response = with_full_body(Bytes::new());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
 /// A text for people or for a scraper.
 pub(super) fn text(kind: &'static str, body: String) -> HttpResponse {
-    let mut response = whole(body);
+    let mut response = with_full_body(body);
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(kind));

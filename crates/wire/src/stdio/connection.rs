@@ -1,9 +1,11 @@
-//! One connection: what each line asks, what is in flight, and how many may wait.
+//! One connection: handles each line, and keeps the calls in flight and their limit.
 
 use super::line_reader::{InputLine, LineReader};
-use super::output::{Output, QueuedLine, QueuedProgress, locked, put, write_out};
+use super::output::{Output, QueuedLine, QueuedProgress, append_answer, lock, write_out};
 use super::{CHUNK, MAX_WAITING, PATIENCE};
-use crate::read::{ClientRequest, Inbound, ToolCall, id_in_flight, id_key, raw, read, too_large};
+use crate::read::{
+    ClientRequest, Inbound, ToolCall, id_in_flight, id_key, raw_value, read, too_large,
+};
 use crate::revision::MessageSource;
 use crate::server_listing::ServerListing;
 use candor_fault::dialects::Wire;
@@ -25,20 +27,19 @@ const BUSY: Duration = Duration::from_secs(1);
 
 const NO_ID: &str = "null";
 
-/// One connection.
 pub(super) struct StdioConnection<S: Server> {
     output: Output,
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     listing: ServerListing,
-    pub(super) late: mpsc::Sender<QueuedLine>,
+    pub(super) queue: mpsc::Sender<QueuedLine>,
     waiting: Arc<Semaphore>,
-    /// True if waiting for a slot was in vain, and none has been free since.
+    /// True if the last wait for a slot failed and no slot has been free since.
     stuck: AtomicBool,
     /// Refusals that wait for their record; they do not wait for calls.
     refusing: Arc<Semaphore>,
-    flights: Mutex<HashMap<String, CancellationToken>>,
+    in_flight: Mutex<HashMap<String, CancellationToken>>,
     client: Mutex<ClientInfo>,
-    /// Held while lines that were read together are taken and answered.
+    /// Held while lines that were read together are handled.
     pub(super) turn: AsyncMutex<()>,
     stop: CancellationToken,
 }
@@ -46,15 +47,15 @@ pub(super) struct StdioConnection<S: Server> {
 /// The result of waiting for a slot.
 enum CallSlot {
     Taken(OwnedSemaphorePermit),
-    /// All of them have been taken for long.
+    /// All slots have been taken for a long time.
     Full,
     /// The connection ends.
     Ended,
 }
 
-/// Reads until the end of the input; answers that are ready are written when no whole line is left.
+/// Reads until the end of the input. Answers that are ready are written when no complete line is left.
 pub(super) fn read_lines<S: Server>(
-    link: &Arc<StdioConnection<S>>,
+    connection: &Arc<StdioConnection<S>>,
     mut input: impl Read,
     handle: &Handle,
 ) -> io::Result<()> {
@@ -63,11 +64,11 @@ pub(super) fn read_lines<S: Server>(
     let mut answers = Vec::with_capacity(CHUNK);
     loop {
         let end = lines.fill(&mut input)? == 0;
-        let turn = link.turn.blocking_lock();
+        let turn = connection.turn.blocking_lock();
         while let Some(line) = lines.next(end) {
             let flow = match line {
-                InputLine::Whole(bytes) => link.take(bytes, &mut answers, handle),
-                InputLine::TooLong => link.refuse(
+                InputLine::Whole(bytes) => connection.handle_line(bytes, &mut answers, handle),
+                InputLine::TooLong => connection.refuse(
                     NO_ID,
                     Era::Handshake,
                     too_large("the line is too long"),
@@ -76,7 +77,7 @@ pub(super) fn read_lines<S: Server>(
                 ),
             };
             if flow.is_break() || answers.len() >= CHUNK {
-                write_out(&link.output, &answers)?;
+                write_out(&connection.output, &answers)?;
                 answers.clear();
             }
             if flow.is_break() {
@@ -84,41 +85,41 @@ pub(super) fn read_lines<S: Server>(
             }
         }
         if !answers.is_empty() {
-            write_out(&link.output, &answers)?;
+            write_out(&connection.output, &answers)?;
             answers.clear();
         }
         drop(turn);
-        if end || link.stop.is_cancelled() {
+        if end || connection.stop.is_cancelled() {
             return Ok(());
         }
     }
 }
 
 impl<S: Server> StdioConnection<S> {
-    /// A connection that writes to `output`, and through `late` what comes late.
+    /// A connection that writes to `output`, and queues the answers of waiting calls in `queue`.
     pub(super) fn new(
-        desk: Arc<Dispatcher<S>>,
+        dispatcher: Arc<Dispatcher<S>>,
         output: Output,
-        late: mpsc::Sender<QueuedLine>,
+        queue: mpsc::Sender<QueuedLine>,
         stop: CancellationToken,
     ) -> Arc<Self> {
         Arc::new(StdioConnection {
-            listing: ServerListing::new(&desk),
+            listing: ServerListing::new(&dispatcher),
             output,
-            desk,
-            late,
+            dispatcher,
+            queue,
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             stuck: AtomicBool::new(false),
             refusing: Arc::new(Semaphore::new(MAX_WAITING)),
-            flights: Mutex::new(HashMap::new()),
+            in_flight: Mutex::new(HashMap::new()),
             client: Mutex::new(ClientInfo::default()),
             turn: AsyncMutex::new(()),
             stop,
         })
     }
 
-    /// Takes one line; what can be answered at once is appended to `answers`.
-    fn take(
+    /// Handles one line. Appends its answer to `answers` if the request need not wait.
+    fn handle_line(
         self: &Arc<Self>,
         line: &[u8],
         answers: &mut Vec<u8>,
@@ -130,31 +131,31 @@ impl<S: Server> StdioConnection<S> {
             Inbound::Refused { id, era, fault } => {
                 return self.refuse(id, era, fault, answers, handle);
             }
-            Inbound::Asked { id, era, .. } if self.is_in_flight(id) => {
+            Inbound::Request { id, era, .. } if self.is_in_flight(id) => {
                 return self.refuse(id, era, id_in_flight(), answers, handle);
             }
-            Inbound::Asked {
+            Inbound::Request {
                 id,
                 era,
-                ask: ClientRequest::Call(called),
+                request: ClientRequest::Call(called),
             } => return self.call(id, era, called, answers, handle),
-            Inbound::Asked { id, era, ask } => {
-                self.remember(&ask);
-                put(answers, id, era, &self.listing.answer(&ask, era));
+            Inbound::Request { id, era, request } => {
+                self.remember_client(&request);
+                append_answer(answers, id, era, &self.listing.answer(&request, era));
             }
         }
         ControlFlow::Continue(())
     }
 
     /// Stores the client's description of itself for its connection.
-    fn remember(&self, ask: &ClientRequest<'_>) {
+    fn remember_client(&self, request: &ClientRequest<'_>) {
         if let ClientRequest::Initialize {
             client_name,
             client_version,
             ..
-        } = ask
+        } = request
         {
-            let mut client = locked(&self.client);
+            let mut client = lock(&self.client);
             client.name = client_name.as_deref().map(Into::into);
             client.version = client_version.as_deref().map(Into::into);
         }
@@ -168,16 +169,16 @@ impl<S: Server> StdioConnection<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        let Some(place) = self.place_for_refusal(handle) else {
+        let Some(slot) = self.acquire_refusal_slot(handle) else {
             return ControlFlow::Break(());
         };
-        match self.desk.begin_refusal(fault) {
-            Ok(answer) => put(answers, id, era, &answer),
+        match self.dispatcher.begin_refusal(fault) {
+            Ok(answer) => append_answer(answers, id, era, &answer),
             Err(waiting) => {
-                let (link, own) = (Arc::clone(self), id.to_owned());
+                let (connection, id) = (Arc::clone(self), id.to_owned());
                 waiting.deliver(move |answer| async move {
-                    link.send_late(&own, era, &answer).await;
-                    drop(place);
+                    connection.queue_answer(&id, era, &answer).await;
+                    drop(slot);
                 });
             }
         }
@@ -192,8 +193,8 @@ impl<S: Server> StdioConnection<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        let place = match self.place_for_call(answers, handle) {
-            CallSlot::Taken(place) => place,
+        let slot = match self.acquire_call_slot(answers, handle) {
+            CallSlot::Taken(slot) => slot,
             CallSlot::Ended => return ControlFlow::Break(()),
             CallSlot::Full => {
                 let full = Wire::adopt(Refusal::Limited { after: BUSY });
@@ -203,53 +204,53 @@ impl<S: Server> StdioConnection<S> {
         let cancel = CancellationToken::new();
         let reports = called.progress.is_some();
         let call = self.make_call(id, era, called);
-        match self.desk.begin(call, cancel.clone()) {
+        match self.dispatcher.begin(call, cancel.clone()) {
             Ok(answer) if reports => {
-                // Behind its progress, which takes the other way out.
+                // The answer must follow its progress, which is in the queue.
                 let mut line = Vec::new();
-                put(&mut line, id, era, &answer);
-                let _ = self.late.blocking_send(QueuedLine::Line(line));
+                append_answer(&mut line, id, era, &answer);
+                let _ = self.queue.blocking_send(QueuedLine::Line(line));
             }
-            Ok(answer) => put(answers, id, era, &answer),
-            Err(waiting) => self.fly(id.to_owned(), era, waiting, cancel, place),
+            Ok(answer) => append_answer(answers, id, era, &answer),
+            Err(waiting) => self.start_waiting(id.to_owned(), era, waiting, cancel, slot),
         }
         ControlFlow::Continue(())
     }
 
-    /// Lets a call wait. Only now it is in flight: until here this thread has read no further line, so
-    /// nobody can have cancelled it or taken its id.
-    fn fly(
+    /// Continues a call in the background. The call is in flight only from here on: this thread has
+    /// read no further line yet, so no line can have cancelled the call or used its id.
+    fn start_waiting(
         self: &Arc<Self>,
         id: String,
         era: Era,
         waiting: PendingCall,
         cancel: CancellationToken,
-        place: OwnedSemaphorePermit,
+        slot: OwnedSemaphorePermit,
     ) {
-        locked(&self.flights).insert(id_key(&id).into_owned(), cancel.clone());
-        let link = Arc::clone(self);
+        lock(&self.in_flight).insert(id_key(&id).into_owned(), cancel.clone());
+        let connection = Arc::clone(self);
         waiting.deliver(move |answer| async move {
-            if link.land(&id, &cancel) {
-                link.send_late(&id, era, &answer).await;
+            if connection.finish(&id, &cancel) {
+                connection.queue_answer(&id, era, &answer).await;
             }
-            drop(place);
+            drop(slot);
         });
     }
 
-    /// A place for a call. Calls that took all of them and do not end must not keep the client from
-    /// cancelling one, nor the end of the input from being seen: after a while further ones are
-    /// refused. Where it is the client that does not read, it is waited for.
-    fn place_for_call(&self, answers: &mut Vec<u8>, handle: &Handle) -> CallSlot {
-        if let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() {
+    /// Waits for a slot for a call. Calls that hold all slots and do not end must not keep this thread
+    /// from reading a cancellation or the end of the input, so after a while further calls are refused.
+    /// If the client does not read its answers, this waits until it does.
+    fn acquire_call_slot(&self, answers: &mut Vec<u8>, handle: &Handle) -> CallSlot {
+        if let Ok(slot) = Arc::clone(&self.waiting).try_acquire_owned() {
             self.stuck.store(false, Ordering::Relaxed);
-            return CallSlot::Taken(place);
+            return CallSlot::Taken(slot);
         }
-        // Answers that are ready must not wait with this thread.
+        // Answers that are ready are sent before this thread waits.
         if write_out(&self.output, answers).is_err() {
             return CallSlot::Ended;
         }
         answers.clear();
-        let is_read = || self.late.capacity() > 0;
+        let is_read = || self.queue.capacity() > 0;
         handle.block_on(async {
             loop {
                 let patience = match self.stuck.load(Ordering::Relaxed) && is_read() {
@@ -259,8 +260,8 @@ impl<S: Server> StdioConnection<S> {
                 tokio::select! {
                     biased;
                     () = self.stop.cancelled() => return CallSlot::Ended,
-                    place = Arc::clone(&self.waiting).acquire_owned() => {
-                        return place.map_or(CallSlot::Ended, CallSlot::Taken);
+                    slot = Arc::clone(&self.waiting).acquire_owned() => {
+                        return slot.map_or(CallSlot::Ended, CallSlot::Taken);
                     }
                     () = tokio::time::sleep(patience) => {}
                 }
@@ -273,13 +274,13 @@ impl<S: Server> StdioConnection<S> {
     }
 
     /// Returns a slot for a refusal; `None` if the connection ends first.
-    fn place_for_refusal(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(&self.refusing).try_acquire_owned() {
-            return Some(place);
+    fn acquire_refusal_slot(&self, handle: &Handle) -> Option<OwnedSemaphorePermit> {
+        if let Ok(slot) = Arc::clone(&self.refusing).try_acquire_owned() {
+            return Some(slot);
         }
         handle.block_on(async {
             tokio::select! {
-                place = Arc::clone(&self.refusing).acquire_owned() => place.ok(),
+                slot = Arc::clone(&self.refusing).acquire_owned() => slot.ok(),
                 () = self.stop.cancelled() => None,
             }
         })
@@ -287,7 +288,7 @@ impl<S: Server> StdioConnection<S> {
 
     fn make_call(self: &Arc<Self>, id: &str, era: Era, called: ToolCall<'_>) -> Call {
         let mut client = match called.client_name {
-            None => locked(&self.client).clone(),
+            None => lock(&self.client).clone(),
             name => ClientInfo {
                 name: name.map(Into::into),
                 version: called.client_version.map(Into::into),
@@ -295,9 +296,9 @@ impl<S: Server> StdioConnection<S> {
             },
         };
         client.capabilities = called.capabilities.map(Into::into);
-        let progress = match called.progress.and_then(raw) {
+        let progress = match called.progress.and_then(raw_value) {
             None => Progress::default(),
-            Some(token) => Progress::new(token, QueuedProgress(self.late.clone())),
+            Some(token) => Progress::new(token, QueuedProgress(self.queue.clone())),
         };
         Call {
             name: called.name.into_owned(),
@@ -314,33 +315,32 @@ impl<S: Server> StdioConnection<S> {
     }
 
     fn is_in_flight(&self, id: &str) -> bool {
-        locked(&self.flights).contains_key(id_key(id).as_ref())
+        lock(&self.in_flight).contains_key(id_key(id).as_ref())
     }
 
-    /// A call that is no longer wanted gives its id back at once, however long its work goes on.
+    /// Cancels a call. Its id can be used again at once, even if its work continues.
     fn cancel(&self, id: &str) {
-        let mut flights = locked(&self.flights);
-        if let Some(cancel) = flights.remove(id_key(id).as_ref()) {
-            // Under the lock: whoever lands sees both or neither.
+        let mut in_flight = lock(&self.in_flight);
+        if let Some(cancel) = in_flight.remove(id_key(id).as_ref()) {
+            // Under the lock, so that `finish` sees both changes or neither.
             cancel.cancel();
         }
     }
 
-    /// The end of a call; says whether its answer is still wanted. The id of a cancelled call may
-    /// belong to another one already.
-    fn land(&self, id: &str, cancel: &CancellationToken) -> bool {
-        let mut flights = locked(&self.flights);
+    /// Ends a call. Returns false if the call was cancelled: its id may belong to another call by now.
+    fn finish(&self, id: &str, cancel: &CancellationToken) -> bool {
+        let mut in_flight = lock(&self.in_flight);
         if cancel.is_cancelled() {
             return false;
         }
-        flights.remove(id_key(id).as_ref());
+        in_flight.remove(id_key(id).as_ref());
         true
     }
 
-    async fn send_late(&self, id: &str, era: Era, answer: &Answer) {
+    async fn queue_answer(&self, id: &str, era: Era, answer: &Answer) {
         let mut line = Vec::new();
-        put(&mut line, id, era, answer);
-        // A queue that is gone belongs to a connection that has ended.
-        let _ = self.late.send(QueuedLine::Line(line)).await;
+        append_answer(&mut line, id, era, answer);
+        // Sending fails only if the connection has ended.
+        let _ = self.queue.send(QueuedLine::Line(line)).await;
     }
 }

@@ -1,12 +1,12 @@
-//! Input cut into lines, however it arrives.
+//! Splits input into lines.
 
 use super::{CHUNK, MAX_LINE};
 use std::io::{self, Read};
 
-/// Cuts input into lines without ever holding more than one line's limit.
+/// Splits input into lines and never holds more than the limit of one line.
 #[derive(Default)]
 pub(super) struct LineReader {
-    /// Holds input in `start..end`; what lies behind is room for more.
+    /// Holds input in `start..end`; the rest is free.
     buffer: Vec<u8>,
     start: usize,
     searched: usize,
@@ -20,7 +20,7 @@ pub(super) enum InputLine<'a> {
 }
 
 impl LineReader {
-    /// Reads some more; 0 at the end.
+    /// Reads more input. Returns 0 at its end.
     pub(super) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.searched -= self.start;
@@ -41,14 +41,14 @@ impl LineReader {
         }
     }
 
-    /// The next whole line; at the end of the input also a last one without its newline.
-    pub(super) fn next(&mut self, ended: bool) -> Option<InputLine<'_>> {
+    /// Returns the next complete line; at the end of the input also a last line without a newline.
+    pub(super) fn next(&mut self, input_ended: bool) -> Option<InputLine<'_>> {
         loop {
             let newline = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]);
             let (from, until) = match newline {
                 Some(step) => (self.start, self.searched + step),
-                None if ended && self.start < self.end => (self.start, self.end),
-                None => return self.unfinished(),
+                None if input_ended && self.start < self.end => (self.start, self.end),
+                None => return self.handle_unfinished(),
             };
             self.start = (until + 1).min(self.end);
             self.searched = self.start;
@@ -63,15 +63,15 @@ impl LineReader {
         }
     }
 
-    /// There is no newline yet: a line that is too long already is refused and forgotten.
-    fn unfinished(&mut self) -> Option<InputLine<'_>> {
+    /// Handles a line whose newline has not arrived: if it is too long already, it is refused and dropped.
+    fn handle_unfinished(&mut self) -> Option<InputLine<'_>> {
         self.searched = self.end;
         let too_long = self.end - self.start > MAX_LINE;
         if too_long || self.skipping {
             self.start = self.end;
         }
         if too_long && !std::mem::replace(&mut self.skipping, true) {
-            // The room of the long line is given back.
+            // Releases the memory of the long line.
             self.buffer = Vec::new();
             (self.start, self.searched, self.end) = (0, 0, 0);
             return Some(InputLine::TooLong);

@@ -1,5 +1,5 @@
-//! MCP over stdin and stdout. One thread reads, answers what needs no waiting, and writes it; what
-//! needs waiting is a task, and its answer is written by a second thread.
+//! MCP over stdin and stdout. One thread reads requests and writes the answers that need no waiting.
+//! Calls that wait are tasks; a second thread writes their answers.
 
 mod connection;
 mod line_reader;
@@ -7,7 +7,7 @@ mod output;
 
 use candor_street::{CancellationToken, Dispatcher, Server};
 use connection::{StdioConnection, read_lines};
-use output::{Output, QueuedLine, write_late};
+use output::{Output, QueuedLine, write_queued};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -36,43 +36,49 @@ const CHUNK: usize = 64 * 1024;
 
 /// Serves one connection until its input ends or `stop` is set, then lets running calls finish.
 pub async fn serve<S: Server>(
-    desk: Arc<Dispatcher<S>>,
+    dispatcher: Arc<Dispatcher<S>>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let output: Output = Arc::new(Mutex::new(Box::new(output)));
-    let (late, queue) = mpsc::channel(MAX_QUEUED);
-    let link = StdioConnection::new(Arc::clone(&desk), Arc::clone(&output), late, stop.clone());
+    let (sender, queue) = mpsc::channel(MAX_QUEUED);
+    let connection = StdioConnection::new(
+        Arc::clone(&dispatcher),
+        Arc::clone(&output),
+        sender,
+        stop.clone(),
+    );
     let (ended, end) = oneshot::channel();
-    let reading = (Arc::clone(&link), Handle::current());
+    let reading = (Arc::clone(&connection), Handle::current());
     thread::Builder::new().name("stdin".into()).spawn(move || {
-        let (link, handle) = reading;
-        // The other side may have stopped waiting: then nobody wants to know.
-        let _ = ended.send(read_lines(&link, input, &handle));
+        let (connection, handle) = reading;
+        // Sending fails if the receiver has stopped waiting; the result is not needed then.
+        let _ = ended.send(read_lines(&connection, input, &handle));
     })?;
     let (flushed, flush) = oneshot::channel();
     thread::Builder::new()
         .name("stdout".into())
         .spawn(move || {
-            let _ = flushed.send(write_late(queue, &output));
+            let _ = flushed.send(write_queued(queue, &output));
         })?;
     let read = tokio::select! {
         read = end => read.unwrap_or(Ok(())),
         () = stop.cancelled() => Ok(()),
     };
     let until = Instant::now() + PATIENCE;
-    // Lines that were read before the end are taken and answered; with the turn in hand none is
-    // begun any more, so that no answer is cut.
-    let _turn = tokio::time::timeout_at(until, link.turn.lock()).await;
-    desk.drain(until.saturating_duration_since(Instant::now()))
+    // Lines that were read before the end are handled. No further line is handled while the turn is
+    // held, so no answer is cut.
+    let _turn = tokio::time::timeout_at(until, connection.turn.lock()).await;
+    dispatcher
+        .drain(until.saturating_duration_since(Instant::now()))
         .await;
     let written = async {
-        // A queue that is gone has been written already.
-        let _ = link.late.send(QueuedLine::Last).await;
+        // Sending fails if the queue has been written already.
+        let _ = connection.queue.send(QueuedLine::Last).await;
         flush.await.unwrap_or(Ok(()))
     };
-    // A client that does not read cannot keep the process.
+    // A client that does not read cannot keep the process running.
     let left = until.saturating_duration_since(Instant::now());
     tokio::time::timeout(left.max(LAST_WORDS), written)
         .await

@@ -1,4 +1,4 @@
-//! The two ways out: the reading thread writes what is ready, a second thread what comes late.
+//! The output: the reading thread writes answers that are ready, a second thread queued ones.
 
 use super::CHUNK;
 use crate::write::{write, write_notification};
@@ -17,28 +17,31 @@ pub(super) enum QueuedLine {
     Last,
 }
 
-/// The lock, whoever held it before.
-pub(super) fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is guarded here is whole after every statement, so a poisoned lock holds good data.
+/// Locks a mutex, even if it is poisoned.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The data is consistent after every statement, also if a holder has panicked.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes whole lines at once.
 pub(super) fn write_out(output: &Output, bytes: &[u8]) -> io::Result<()> {
-    let mut output = locked(output);
+    let mut output = lock(output);
     output.write_all(bytes)?;
     output.flush()
 }
 
-/// Writes what comes late, in batches, until the last of it.
-pub(super) fn write_late(mut queue: mpsc::Receiver<QueuedLine>, output: &Output) -> io::Result<()> {
+/// Writes queued lines in batches, until the last one.
+pub(super) fn write_queued(
+    mut queue: mpsc::Receiver<QueuedLine>,
+    output: &Output,
+) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(first) = queue.blocking_recv() {
         batch.clear();
         let mut next = Some(first);
         let mut last = false;
-        while let Some(late) = next {
-            match late {
+        while let Some(queued) = next {
+            match queued {
                 QueuedLine::Line(line) => batch.extend_from_slice(&line),
                 QueuedLine::Last => last = true,
             }
@@ -56,7 +59,7 @@ pub(super) fn write_late(mut queue: mpsc::Receiver<QueuedLine>, output: &Output)
     Ok(())
 }
 
-/// Progress of a call on this connection; dropped while the client does not read.
+/// Queues the progress of a call. Progress is dropped while the client does not read.
 pub(super) struct QueuedProgress(pub(super) mpsc::Sender<QueuedLine>);
 
 impl ProgressSink for QueuedProgress {
@@ -70,7 +73,7 @@ impl ProgressSink for QueuedProgress {
 }
 
 /// Appends an answer as a line.
-pub(super) fn put(answers: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) {
+pub(super) fn append_answer(answers: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) {
     write(answers, id, era, answer);
     answers.push(b'\n');
 }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-struct Silent(Tools<Self>);
+struct SlowServer(Tools<Self>);
 
-impl Server for Silent {
+impl Server for SlowServer {
     type Dialect = Candor<Code>;
     type Notes = ();
 
@@ -23,8 +23,8 @@ impl Server for Silent {
     }
 }
 
-/// A tool that says a word and then works for much longer than a connection may be idle.
-fn silent() -> Silent {
+/// A server whose tool reports progress and then works for much longer than a connection may be idle.
+fn slow_server() -> SlowServer {
     let run = |_, _: Value, cx: CallContext| async move {
         cx.progress().report(1.0, None, None);
         tokio::time::sleep(5 * IDLE_TIMEOUT).await;
@@ -36,16 +36,17 @@ fn silent() -> Silent {
         json!({ "type": "object" }),
         run,
     );
-    Silent(Tools::new("test", "1").with(tool))
+    SlowServer(Tools::new("test", "1").with(tool))
 }
 
-/// Everything that comes back for one request, up to the end of the connection.
-async fn answered(accept: &str) -> String {
+/// Sends one request and returns everything up to the end of the connection.
+async fn send_request(accept: &str) -> String {
     let hub = MetricsHub::default();
-    let desk = Dispatcher::new(silent(), Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
+    let dispatcher =
+        Dispatcher::new(slow_server(), Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
     let admission = Arc::new(Admission::default());
     let paths =
-        router(Arc::clone(&admission), hub, "1").with("/mcp", Endpoint::new(desk, admission));
+        router(Arc::clone(&admission), hub, "1").with("/mcp", Endpoint::new(dispatcher, admission));
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(serve(listener, paths, CancellationToken::new()));
@@ -63,10 +64,10 @@ async fn answered(accept: &str) -> String {
 
 /// A call may take longer than a connection may be idle, whether its answer has begun or not.
 #[tokio::test(start_paused = true)]
-async fn a_connection_with_a_running_call_is_not_idle() {
-    let events = answered("text/event-stream").await;
+async fn connection_with_a_running_call_does_not_time_out() {
+    let events = send_request("text/event-stream").await;
     assert!(events.contains("notifications/progress"), "{events}");
     assert!(events.contains(r#""worked":true"#), "{events}");
-    let plain = answered("application/json").await;
+    let plain = send_request("application/json").await;
     assert!(plain.contains(r#""worked":true"#), "{plain}");
 }

@@ -1,4 +1,4 @@
-//! The transports, with servers that exist only here: slow, silent and hasty ones.
+//! The transports, with servers that are slow, record slowly or answer at once.
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
@@ -15,13 +15,13 @@ use tokio::runtime::Runtime;
 
 /// Sends `input` to a server on stdio, ends the input, and returns every line that comes back.
 /// `meanwhile` runs once the input is sent.
-fn lines<S: Server>(server: S, input: &str, meanwhile: impl FnOnce()) -> Vec<String> {
+fn run_stdio<S: Server>(server: S, input: &str, meanwhile: impl FnOnce()) -> Vec<String> {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
-    let desk = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
+    let dispatcher = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
     let (stdin, mut client) = std::io::pipe().unwrap();
     let (answers, stdout) = std::io::pipe().unwrap();
-    let serving = runtime.spawn(serve(desk, stdin, stdout, CancellationToken::new()));
+    let serving = runtime.spawn(serve(dispatcher, stdin, stdout, CancellationToken::new()));
     client.write_all(input.as_bytes()).unwrap();
     drop(client);
     meanwhile();

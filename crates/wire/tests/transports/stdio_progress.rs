@@ -1,14 +1,14 @@
 //! Progress is sent before its answer, even if the tool never waits.
 
-use crate::lines;
+use crate::run_stdio;
 use candor_fault::codes::candor::Code;
 use candor_fault::dialects::Candor;
 use candor_street::{CallContext, Server, Tool, Tools, reply};
 use serde_json::{Value, json};
 
-struct Hasty(Tools<Self>);
+struct FastServer(Tools<Self>);
 
-impl Server for Hasty {
+impl Server for FastServer {
     type Dialect = Candor<Code>;
     type Notes = ();
 
@@ -18,7 +18,7 @@ impl Server for Hasty {
 }
 
 #[test]
-fn a_report_never_follows_the_answer() {
+fn progress_is_sent_before_its_answer() {
     let run = |_, _: Value, cx: CallContext| async move {
         cx.progress().report(1.0, None, None);
         cx.progress().report(2.0, None, None);
@@ -30,12 +30,12 @@ fn a_report_never_follows_the_answer() {
         json!({ "type": "object" }),
         run,
     );
-    let server = Hasty(Tools::new("test", "1").with(tool));
+    let server = FastServer(Tools::new("test", "1").with(tool));
     let call = r#"{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"hasty","_meta":{"progressToken":ID}}}"#;
     let input: String = (0..50)
         .map(|id| call.replace("ID", &id.to_string()) + "\n")
         .collect();
-    let lines = lines(server, &input, || {});
+    let lines = run_stdio(server, &input, || {});
     assert_eq!(lines.len(), 150);
     for id in 0..50 {
         let reported = format!(r#""progressToken":{id},"#);

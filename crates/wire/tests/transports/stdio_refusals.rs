@@ -1,6 +1,6 @@
-//! Refusals are recorded too: a slow recorder slows the connection, and fills no memory.
+//! Refusals are recorded: a slow recorder slows the connection down and takes bounded memory.
 
-use crate::lines;
+use crate::run_stdio;
 use candor_fault::codes::candor::Code;
 use candor_fault::dialects::Candor;
 use candor_fault::{Cause, Receipt};
@@ -12,15 +12,15 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Records nothing before it is allowed to.
-struct Slow {
+/// Records calls only while it holds a permit.
+struct SlowRecorder {
     tools: Tools<Self>,
     recording: Arc<AtomicUsize>,
-    begun: Sender<()>,
+    recording_started: Sender<()>,
     allowed: Arc<Semaphore>,
 }
 
-impl Server for Slow {
+impl Server for SlowRecorder {
     type Dialect = Candor<Code>;
     type Notes = ();
 
@@ -30,8 +30,8 @@ impl Server for Slow {
 
     async fn record(&self, _: &CallRecord<'_, Self::Dialect>) -> Result<Option<Receipt>, Cause> {
         self.recording.fetch_add(1, Ordering::SeqCst);
-        // The test may have seen enough.
-        let _ = self.begun.send(());
+        // Sending fails if the test has ended its loop.
+        let _ = self.recording_started.send(());
         let _allowed = self.allowed.acquire().await;
         self.recording.fetch_sub(1, Ordering::SeqCst);
         Ok(None)
@@ -39,23 +39,23 @@ impl Server for Slow {
 }
 
 #[test]
-fn so_many_are_recorded_at_once_and_no_more() {
+fn refusals_beyond_the_limit_wait_to_be_recorded() {
     const SENT: usize = 3 * MAX_WAITING;
-    let (begun, beginning) = channel();
+    let (recording_started, starts) = channel();
     let recording = Arc::new(AtomicUsize::new(0));
     let allowed = Arc::new(Semaphore::new(0));
-    let server = Slow {
+    let server = SlowRecorder {
         tools: Tools::new("test", "1"),
         recording: Arc::clone(&recording),
-        begun,
+        recording_started,
         allowed: Arc::clone(&allowed),
     };
-    let lines = lines(server, &"x\n".repeat(SENT), || {
+    let lines = run_stdio(server, &"x\n".repeat(SENT), || {
         for _ in 0..MAX_WAITING {
-            beginning.recv().unwrap();
+            starts.recv().unwrap();
         }
-        // Nothing more comes, however long one waits.
-        let more = beginning.recv_timeout(Duration::from_millis(200));
+        // No further record starts.
+        let more = starts.recv_timeout(Duration::from_millis(200));
         assert!(more.is_err());
         assert_eq!(recording.load(Ordering::SeqCst), MAX_WAITING);
         allowed.add_permits(1);

@@ -1,7 +1,6 @@
-//! A connection that may be idle for long, but must finish a request's head soon once it has begun
-//! one, and must take its answers. The HTTP library has one limit for waiting and for the head, makes
-//! a timer for every request, and has none for a peer that does not read; this makes one timer for
-//! every connection.
+//! A connection with timeouts: for being idle, for an unfinished request head, and for a peer that
+//! does not read. The HTTP library has one limit for waiting and for the head, creates a timer for
+//! every request, and has no limit for a peer that does not read; this uses one timer per connection.
 
 use super::listen::{HEADER_TIMEOUT, IDLE_TIMEOUT};
 use super::respond::HttpResponse;
@@ -28,14 +27,14 @@ impl BusyFlag {
         self.0.store(busy, Ordering::Relaxed);
     }
 
-    fn is(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl BusyFlag {
-    /// The answer of a request. One whose body is still being made keeps the connection busy to its
-    /// end: between two events there may be any time.
+    /// Returns the answer of a request. If its body is a stream, the connection stays busy until the
+    /// stream ends, because any time may pass between two events.
     pub(super) fn until_sent(self, answer: HttpResponse) -> HttpResponse {
         if answer.body().size_hint().exact().is_some() {
             self.set(false);
@@ -45,7 +44,7 @@ impl BusyFlag {
     }
 }
 
-/// A body whose connection is busy as long as there is more of it.
+/// A body that keeps its connection busy until it ends.
 struct TrackedBody {
     body: Either<Full<Bytes>, Body>,
     busy: BusyFlag,
@@ -70,27 +69,27 @@ impl Drop for TrackedBody {
 }
 
 /// The stream of one connection.
-pub(super) struct PacedStream {
+pub(super) struct TimedStream {
     stream: TcpStream,
     busy: BusyFlag,
     since: WaitState,
-    /// Rings at the deadline or before it, and is set anew only when it has rung.
+    /// Fires at the deadline or before it, and is reset only after it has fired.
     timer: Option<Pin<Box<Sleep>>>,
     unread: Option<Pin<Box<Sleep>>>,
 }
 
-/// The action of the peer that is awaited, and its start.
+/// The awaited action of the peer, and the start of the wait.
 #[derive(Clone, Copy)]
 enum WaitState {
-    /// A request; the first look at an idle connection sets the time.
+    /// A request. The first poll of an idle connection sets the time.
     Idle(Option<Instant>),
     /// The rest of a head.
     Begun(Instant),
 }
 
-impl PacedStream {
+impl TimedStream {
     pub(super) fn new(stream: TcpStream, busy: BusyFlag) -> Self {
-        PacedStream {
+        TimedStream {
             stream,
             busy,
             since: WaitState::Idle(None),
@@ -99,8 +98,8 @@ impl PacedStream {
         }
     }
 
-    /// Ready with an error once the peer has taken too long.
-    fn too_slow(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Ready with an error if the peer has taken too long.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let deadline = match &mut self.since {
             WaitState::Idle(since) => *since.get_or_insert_with(Instant::now) + IDLE_TIMEOUT,
             WaitState::Begun(since) => *since + HEADER_TIMEOUT,
@@ -116,21 +115,21 @@ impl PacedStream {
             if timer.deadline() >= deadline {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            // It was set for an earlier request.
+            // The timer was set for an earlier request.
             timer.as_mut().reset(deadline);
         }
     }
 
-    /// A request is being answered: the next one is waited for from now on.
-    fn answered(&mut self) {
+    /// Starts the wait for the next request again, because this one is being answered.
+    fn restart_idle_wait(&mut self) {
         self.since = WaitState::Idle(None);
     }
 }
 
-impl PacedStream {
+impl TimedStream {
     /// Returns the result of a write, or an error if the peer has read nothing for as long as a
     /// connection may be idle.
-    fn taken<T>(
+    fn check_write_timeout<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         cx: &mut Context<'_>,
@@ -145,18 +144,18 @@ impl PacedStream {
     }
 }
 
-impl AsyncRead for PacedStream {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.busy.is() {
-            self.answered();
+        if self.busy.is_set() {
+            self.restart_idle_wait();
             return Pin::new(&mut self.stream).poll_read(cx, buffer);
         }
         match Pin::new(&mut self.stream).poll_read(cx, buffer) {
-            Poll::Pending => self.too_slow(cx),
+            Poll::Pending => self.poll_timeout(cx),
             ready => {
                 if let WaitState::Idle(_) = self.since {
                     self.since = WaitState::Begun(Instant::now());
@@ -167,16 +166,16 @@ impl AsyncRead for PacedStream {
     }
 }
 
-impl AsyncWrite for PacedStream {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // Whatever was read before an answer belongs to the request that is answered.
-        self.answered();
+        // All input before an answer belongs to the request that is answered.
+        self.restart_idle_wait();
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.taken(written, cx)
+        self.check_write_timeout(written, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -196,9 +195,9 @@ impl AsyncWrite for PacedStream {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.answered();
+        self.restart_idle_wait();
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
-        self.taken(written, cx)
+        self.check_write_timeout(written, cx)
     }
 }
 
@@ -210,83 +209,95 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::time::timeout;
 
-    async fn pair() -> (PacedStream, BusyFlag, TcpStream) {
+    async fn connect() -> (TimedStream, BusyFlag, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap());
         let (peer, accepted) = tokio::join!(peer, listener.accept());
         let busy = BusyFlag::default();
-        let paced = PacedStream::new(accepted.unwrap().0, busy.clone());
-        (paced, busy, peer.unwrap())
+        let stream = TimedStream::new(accepted.unwrap().0, busy.clone());
+        (stream, busy, peer.unwrap())
     }
 
     /// Returns the time until reading fails.
-    async fn patience(paced: &mut PacedStream) -> Duration {
+    async fn time_until_timeout(stream: &mut TimedStream) -> Duration {
         let started = Instant::now();
-        let error = paced.read(&mut [0; 64]).await.unwrap_err();
+        let error = stream.read(&mut [0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         started.elapsed()
     }
 
-    fn about(wanted: Duration, measured: Duration) -> bool {
-        measured >= wanted && measured < wanted + Duration::from_millis(100)
+    fn is_about(expected: Duration, measured: Duration) -> bool {
+        measured >= expected && measured < expected + Duration::from_millis(100)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_may_be_idle_for_a_while() {
-        let (mut paced, _busy, _peer) = pair().await;
-        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+    async fn idle_connection_times_out() {
+        let (mut stream, _busy, _peer) = connect().await;
+        assert!(is_about(
+            IDLE_TIMEOUT,
+            time_until_timeout(&mut stream).await
+        ));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_that_has_begun_must_end_soon() {
-        let (mut paced, _busy, mut peer) = pair().await;
+    async fn unfinished_head_times_out() {
+        let (mut stream, _busy, mut peer) = connect().await;
         let waited = Duration::from_secs(40);
-        assert!(timeout(waited, paced.read_u8()).await.is_err());
+        assert!(timeout(waited, stream.read_u8()).await.is_err());
         peer.write_all(b"P").await.unwrap();
-        assert_eq!(paced.read_u8().await.unwrap(), b'P');
-        assert!(about(HEADER_TIMEOUT, patience(&mut paced).await));
+        assert_eq!(stream.read_u8().await.unwrap(), b'P');
+        assert!(is_about(
+            HEADER_TIMEOUT,
+            time_until_timeout(&mut stream).await
+        ));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_an_answer_the_wait_begins_anew() {
-        let (mut paced, busy, _peer) = pair().await;
+    async fn idle_time_starts_again_after_an_answer() {
+        let (mut stream, busy, _peer) = connect().await;
         let waited = Duration::from_secs(40);
-        assert!(timeout(waited, paced.read_u8()).await.is_err());
-        paced.write_all(b"HTTP").await.unwrap();
-        assert!(timeout(waited, paced.read_u8()).await.is_err());
-        // While a request is worked on, nobody waits for the peer.
+        assert!(timeout(waited, stream.read_u8()).await.is_err());
+        stream.write_all(b"HTTP").await.unwrap();
+        assert!(timeout(waited, stream.read_u8()).await.is_err());
+        // There is no timeout while a request is processed.
         busy.set(true);
         let long = 2 * IDLE_TIMEOUT;
-        assert!(timeout(long, paced.read_u8()).await.is_err());
+        assert!(timeout(long, stream.read_u8()).await.is_err());
         busy.set(false);
-        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+        assert!(is_about(
+            IDLE_TIMEOUT,
+            time_until_timeout(&mut stream).await
+        ));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_of_events_may_pause_for_long() {
-        let (mut paced, busy, _peer) = pair().await;
+    async fn paused_event_stream_does_not_time_out() {
+        let (mut stream, busy, _peer) = connect().await;
         busy.set(true);
         let events = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
         let sending = busy
             .clone()
             .until_sent(HttpResponse::new(Either::Right(Body::from_stream(events))));
         let hour = Duration::from_secs(3600);
-        assert!(timeout(hour, paced.read(&mut [0; 64])).await.is_err());
+        assert!(timeout(hour, stream.read(&mut [0; 64])).await.is_err());
         drop(sending);
-        assert!(about(IDLE_TIMEOUT, patience(&mut paced).await));
+        assert!(is_about(
+            IDLE_TIMEOUT,
+            time_until_timeout(&mut stream).await
+        ));
         busy.set(true);
         let whole = Either::Left(Full::from("whole"));
         busy.clone().until_sent(HttpResponse::new(whole));
-        assert!(!busy.is());
+        assert!(!busy.is_set());
     }
 
     #[tokio::test]
-    async fn a_peer_that_does_not_read_is_given_up() {
-        let (mut paced, _busy, _peer) = pair().await;
+    async fn peer_that_does_not_read_times_out() {
+        let (mut stream, _busy, _peer) = connect().await;
         tokio::time::pause();
         let started = Instant::now();
         let error = loop {
-            if let Err(error) = paced.write_all(&[0; 65_536]).await {
+            if let Err(error) = stream.write_all(&[0; 65_536]).await {
                 break error;
             }
         };
