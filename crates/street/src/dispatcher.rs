@@ -1,4 +1,4 @@
-//! A server made ready to answer: its listing, its metrics, its clock, and the two ways in.
+//! A server that is ready to answer calls, with its listing, metrics and clock.
 
 use crate::answer::{answer, refuse};
 use crate::metrics::Metrics;
@@ -71,21 +71,21 @@ impl<S: Server> Dispatcher<S> {
         call: impl Into<Arc<Call>>,
         cancel: CancellationToken,
     ) -> Result<Answer, PendingCall> {
-        self.first_try(answer(Arc::clone(self), call.into(), cancel))
+        self.poll_once(answer(Arc::clone(self), call.into(), cancel))
     }
 
-    /// Begins to answer what is no call of a tool: recorded and noted like one.
+    /// Begins to answer a message that is not a call of a tool. It is recorded and logged like a call.
     pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, PendingCall> {
         let dispatcher = Arc::clone(self);
-        self.first_try(async move { refuse(&dispatcher, None, fault).await })
+        self.poll_once(async move { refuse(&dispatcher, None, fault).await })
     }
 
-    fn first_try(
+    fn poll_once(
         &self,
         work: impl Future<Output = Answer> + Send + 'static,
     ) -> Result<Answer, PendingCall> {
         let mut work = Box::pin(work);
-        // Nothing is lost by the idle waker: a spawned future is polled again at once.
+        // The idle waker is harmless, because a spawned future is polled again at once.
         match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => Ok(answer),
             Poll::Pending => Err(PendingCall {
@@ -95,8 +95,8 @@ impl<S: Server> Dispatcher<S> {
         }
     }
 
-    /// Waits until every call has ended, `patience` at most; what runs then is cut and recorded, but
-    /// a change that has begun is carried on for a little longer. Then closes the server.
+    /// Waits at most `patience` until every call has ended. Calls that still run are interrupted and
+    /// recorded; a change that has begun continues for a little longer. Then closes the server.
     pub async fn drain(&self, patience: Duration) {
         self.end_calls(patience).await;
         let server = Arc::clone(&self.server);
@@ -128,15 +128,15 @@ impl<S: Server> Dispatcher<S> {
 }
 
 /// A call that has begun and has to wait.
-#[must_use = "the call stands still until it is told where its answer goes"]
+#[must_use = "the call does not continue before `deliver`"]
 pub struct PendingCall {
     work: BoxFuture<'static, Answer>,
     running: TaskTracker,
 }
 
 impl PendingCall {
-    /// Lets the call go on as a task of its own, whatever becomes of its transport; its answer is
-    /// handed to `deliver`.
+    /// Continues the call as a task of its own, independent of its transport, and passes its answer to
+    /// `deliver`.
     pub fn deliver<F>(self, deliver: impl FnOnce(Answer) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,

@@ -39,7 +39,7 @@ impl EffectMark {
     }
 
     /// To be called before the first step that cannot be taken back. Once the call was stopped, this
-    /// fails, and the tool must not go on: whoever was answered has been told that nothing happened.
+    /// fails, and the tool must not continue: the answer, that nothing happened, has been sent.
     pub fn begins(&self) -> Result<(), CallStopped> {
         let seen = self
             .0
@@ -53,30 +53,30 @@ impl EffectMark {
 
     /// To be called after the last step.
     pub fn done(&self) {
-        // Only what has begun can be done; a stopped or read-only mark stays what it is.
-        self.turn(&[BEGUN, DOUBTED], DONE);
+        // Only an effect that has begun can be done; a stopped or read-only mark does not change.
+        self.change_state(&[BEGUN, DOUBTED], DONE);
     }
 
     /// To be called when everything that had begun has been taken back.
     pub fn undone(&self) {
-        self.turn(&[BEGUN], IDLE);
+        self.change_state(&[BEGUN], IDLE);
     }
 
-    /// To be called when nobody will learn what became of what had begun: its answer was lost. A later
-    /// attempt that takes back its own steps does not take back these; one that is done ends the doubt.
+    /// To be called if the outcome of a step that has begun is lost. A later attempt that undoes its own
+    /// steps does not undo these; an attempt that is done ends the doubt.
     pub fn doubt(&self) {
-        self.turn(&[BEGUN, DONE], DOUBTED);
+        self.change_state(&[BEGUN, DONE], DOUBTED);
     }
 
-    /// Goes on to `next` from any of these places, and from no other.
-    fn turn(&self, from: &[u8], next: u8) {
+    /// Changes the state to `next` if the current state is one of `from`.
+    fn change_state(&self, from: &[u8], next: u8) {
         let step = |now: u8| from.contains(&now).then_some(next);
         let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, step);
     }
 
-    /// Stops the call if its effect has not begun; says whether that worked.
+    /// Stops the call if its effect has not begun. Returns true if it is stopped.
     pub(crate) fn close(&self) -> bool {
         let closed = self
             .0
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_tells_the_effect() {
+    fn mark_determines_the_effect() {
         let mark = EffectMark::new(true);
         assert_eq!(mark.effect(), Effect::None);
         assert_eq!(mark.begins(), Ok(()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_call_cannot_begin() {
+    fn stopped_call_cannot_begin_an_effect() {
         let mark = EffectMark::new(true);
         assert!(mark.close());
         assert_eq!(mark.begins(), Err(CallStopped::TooLate));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_has_not_happened() {
+    fn undone_effect_is_none() {
         let mark = EffectMark::new(true);
         assert_eq!(mark.begins(), Ok(()));
         mark.undone();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_doubt_is_neither_done_nor_taken_back() {
+    fn effect_in_doubt_is_unknown_until_it_is_done() {
         for done in [false, true] {
             let mark = EffectMark::new(true);
             assert_eq!(mark.begins(), Ok(()));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_began_is_not_in_doubt() {
+    fn effect_that_never_began_is_not_in_doubt() {
         for mark in [EffectMark::new(true), EffectMark::new(false)] {
             mark.doubt();
             assert_eq!(mark.effect(), Effect::None);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_only_tool_never_begins() {
+    fn read_only_mark_never_begins() {
         let mark = EffectMark::new(false);
         assert_eq!(mark.begins(), Err(CallStopped::ReadOnly));
         assert_eq!(mark.effect(), Effect::None);

@@ -1,5 +1,5 @@
-//! The way of a call, from a found name to an answer: one trait for servers, one function that
-//! answers. No transport is known here, and none of the servers.
+//! The way of a call, from a tool's name to an answer: one trait for servers, one function that
+//! answers. It depends on no transport and on no server.
 
 mod answer;
 mod call;

@@ -1,4 +1,4 @@
-//! Counters and times of calls, and of what a guard did for them, by tool and code only, in the
+//! Counters and times of calls and guards, by tool and code only, in the
 //! Prometheus text format.
 
 use candor_fault::{CodeRow, codes};
@@ -106,7 +106,7 @@ pub(crate) struct Metrics {
     calls: Family<ByCode, Counter>,
     tools: Vec<&'static str>,
     rows: Vec<&'static CodeRow>,
-    found: Vec<OnceLock<Counter>>,
+    counters: Vec<OnceLock<Counter>>,
     times: Vec<Histogram>,
 }
 
@@ -115,23 +115,23 @@ impl Metrics {
     pub(crate) fn new(
         hub: &MetricsHub,
         names: impl Iterator<Item = &'static str>,
-        own: Vec<&'static CodeRow>,
+        server_rows: Vec<&'static CodeRow>,
     ) -> Self {
-        // The place 0 is for what is no call of a tool.
+        // Index 0 is for messages that are not calls of a tool.
         let tools: Vec<_> = std::iter::once("").chain(names).collect();
         let times = tools
             .iter()
             .map(|tool| hub.duration.get_or_create(&ByTool { tool }).clone())
             .collect();
-        let rows: Vec<_> = own.into_iter().chain(codes::wire::ROWS).collect();
-        let found = (0..tools.len() * (rows.len() + 1))
+        let rows: Vec<_> = server_rows.into_iter().chain(codes::wire::ROWS).collect();
+        let counters = (0..tools.len() * (rows.len() + 1))
             .map(|_| OnceLock::new())
             .collect();
         Metrics {
             calls: hub.calls.clone(),
             tools,
             rows,
-            found,
+            counters,
             times,
         }
     }
@@ -144,8 +144,8 @@ impl Metrics {
         took: Duration,
     ) {
         let tool = index.map_or(0, |index| index + 1);
-        let code = failed.map_or(0, |row| self.place_of(row) + 1);
-        let cell = self.found.get(tool * (self.rows.len() + 1) + code);
+        let code = failed.map_or(0, |row| self.row_index(row) + 1);
+        let cell = self.counters.get(tool * (self.rows.len() + 1) + code);
         if let Some(cell) = cell {
             cell.get_or_init(|| self.counter(tool, failed)).inc();
         }
@@ -154,8 +154,8 @@ impl Metrics {
         }
     }
 
-    fn place_of(&self, row: &'static CodeRow) -> usize {
-        let same = |known: &&'static CodeRow| known.has_key_of(row);
+    fn row_index(&self, row: &'static CodeRow) -> usize {
+        let same = |candidate: &&'static CodeRow| candidate.has_key_of(row);
         self.rows.iter().position(same).unwrap_or_default()
     }
 

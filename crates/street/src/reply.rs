@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 use std::fmt;
 
-/// A change that stands on disk but not yet for good: kept once the call is on record, else undone.
+/// A change that is on disk but not final: kept once the call is on record, else undone.
 pub trait Pending: Send + 'static {
     /// Makes the change final.
     fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>>;

@@ -1,4 +1,4 @@
-//! A server whose every station notes the calls that pass it.
+//! A server that records each station that a call passes.
 
 use candor_call_fixtures::answer;
 pub(crate) use candor_call_fixtures::answer_until;
@@ -18,11 +18,11 @@ pub(crate) type Neutral = Candor<core::Code>;
 pub(crate) type ToolResult = Result<Reply, Fault<Neutral>>;
 
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<Vec<String>>);
+pub(crate) struct EventLog(Mutex<Vec<String>>);
 
-impl Seen {
-    pub(crate) fn push(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
+impl EventLog {
+    pub(crate) fn push(&self, event: impl Into<String>) {
+        self.0.lock().unwrap().push(event.into());
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
@@ -30,53 +30,60 @@ impl Seen {
     }
 }
 
-pub(crate) struct Station {
+pub(crate) struct RecordingServer {
     tools: Tools<Self>,
-    pub(crate) seen: Arc<Seen>,
-    pub(crate) go_on: Arc<Notify>,
+    pub(crate) events: Arc<EventLog>,
+    pub(crate) resume: Arc<Notify>,
     pub(crate) refuse_gate: bool,
     pub(crate) refuse_guard: bool,
-    pub(crate) unrecordable: bool,
+    pub(crate) failing_recorder: bool,
     pub(crate) panics_at: Option<&'static str>,
     pub(crate) deadline: Option<Duration>,
 }
 
-impl Station {
+impl RecordingServer {
     pub(crate) fn new() -> Self {
         let tools = Tools::new("station", "1")
-            .with(read())
-            .with(write())
-            .with(sly())
-            .with(dotted());
-        Station {
+            .with(read_tool())
+            .with(write_tool())
+            .with(mismatched_tool())
+            .with(dotted_tool());
+        RecordingServer {
             tools,
-            seen: Arc::default(),
-            go_on: Arc::default(),
+            events: Arc::default(),
+            resume: Arc::default(),
             refuse_gate: false,
             refuse_guard: false,
-            unrecordable: false,
+            failing_recorder: false,
             panics_at: None,
             deadline: None,
         }
     }
 
-    /// Panics here, if a test wants that.
-    fn step(&self, step: &str) {
-        assert_ne!(self.panics_at, Some(step), "to order");
+    /// Panics if the test has chosen this step.
+    fn maybe_panic(&self, step: &str) {
+        assert_ne!(self.panics_at, Some(step), "on demand");
     }
 
-    pub(crate) fn dispatcher(self) -> (Arc<Dispatcher<Self>>, Arc<Seen>, Arc<Notify>, MetricsHub) {
-        let (seen, go_on, hub) = (
-            Arc::clone(&self.seen),
-            Arc::clone(&self.go_on),
+    pub(crate) fn dispatcher(
+        self,
+    ) -> (
+        Arc<Dispatcher<Self>>,
+        Arc<EventLog>,
+        Arc<Notify>,
+        MetricsHub,
+    ) {
+        let (events, resume, hub) = (
+            Arc::clone(&self.events),
+            Arc::clone(&self.resume),
             MetricsHub::default(),
         );
         let dispatcher = Dispatcher::new(self, Arc::new(|| Timestamp::UNIX_EPOCH), &hub).unwrap();
-        (dispatcher, seen, go_on, hub)
+        (dispatcher, events, resume, hub)
     }
 }
 
-fn said<D: Dialect>(outcome: &CallOutcome<'_, D>) -> String {
+fn describe_outcome<D: Dialect>(outcome: &CallOutcome<'_, D>) -> String {
     match outcome {
         CallOutcome::Done(ToolOutput::Json(json)) => json.get().to_owned(),
         CallOutcome::Done(other) => format!("{other:?}"),
@@ -85,7 +92,7 @@ fn said<D: Dialect>(outcome: &CallOutcome<'_, D>) -> String {
     }
 }
 
-impl Server for Station {
+impl Server for RecordingServer {
     type Dialect = Neutral;
     type Notes = ();
 
@@ -94,7 +101,7 @@ impl Server for Station {
     }
 
     fn gate(&self, _: &CallContext, _: &Tool<Self>) -> Result<(), Fault<Neutral>> {
-        self.seen.push("gate");
+        self.events.push("gate");
         if self.refuse_gate {
             Err(core::Cancelled.fault(candor_fault::Retry::Never, candor_fault::Effect::None))
         } else {
@@ -112,23 +119,25 @@ impl Server for Station {
         _: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Neutral>> {
-        self.seen.push(format!("guard {arguments}"));
+        self.events.push(format!("guard {arguments}"));
         if self.refuse_guard {
             Err(core::Limited.fault())
         } else {
-            Ok(Permit::holding(Held(Arc::clone(&self.seen))))
+            Ok(Permit::holding(HeldPermit(Arc::clone(&self.events))))
         }
     }
 
     async fn record(&self, entry: &CallRecord<'_, Neutral>) -> Result<Option<Receipt>, Cause> {
-        self.step("record");
+        self.maybe_panic("record");
         let follows = entry
             .follows
             .map(|first| format!(" follows {}", first.seq))
             .unwrap_or_default();
-        self.seen
-            .push(format!("record {}{follows}", said(&entry.outcome)));
-        if self.unrecordable {
+        self.events.push(format!(
+            "record {}{follows}",
+            describe_outcome(&entry.outcome)
+        ));
+        if self.failing_recorder {
             return Err(Cause::from("the disk is full"));
         }
         Ok(Some(Receipt {
@@ -138,19 +147,20 @@ impl Server for Station {
     }
 
     fn complete(&self, fault: Fault<Neutral>, _: &CallContext) -> Fault<Neutral> {
-        self.step("complete");
+        self.maybe_panic("complete");
         fault
     }
 
     fn note(&self, entry: &CallRecord<'_, Neutral>) {
-        self.step("note");
-        self.seen.push(format!("note {}", said(&entry.outcome)));
+        self.maybe_panic("note");
+        self.events
+            .push(format!("note {}", describe_outcome(&entry.outcome)));
     }
 }
 
-struct Held(Arc<Seen>);
+struct HeldPermit(Arc<EventLog>);
 
-impl Drop for Held {
+impl Drop for HeldPermit {
     fn drop(&mut self) {
         self.0.push("permit back");
     }
@@ -164,21 +174,21 @@ pub(crate) struct Script {
 }
 
 struct Change {
-    seen: Arc<Seen>,
+    events: Arc<EventLog>,
     undoable: bool,
 }
 
 impl Pending for Change {
     fn keep(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), Cause>> {
         Box::pin(async move {
-            self.seen.push("keep");
+            self.events.push("keep");
             Ok(())
         })
     }
 
     fn undo(self: Box<Self>) -> futures_util::future::BoxFuture<'static, Result<(), Cause>> {
         Box::pin(async move {
-            self.seen.push("undo");
+            self.events.push("undo");
             if self.undoable {
                 Ok(())
             } else {
@@ -188,25 +198,25 @@ impl Pending for Change {
     }
 }
 
-async fn follow(server: Arc<Station>, script: Script, cx: CallContext) -> ToolResult {
+async fn run_script(server: Arc<RecordingServer>, script: Script, cx: CallContext) -> ToolResult {
     let mut answer = reply(&json!({ "ok": true }));
     for step in &script.steps {
         match step.as_str() {
             "begin" => cx.mark.begins()?,
             "done" => cx.mark.done(),
             "undone" => cx.mark.undone(),
-            "wait" => server.go_on.notified().await,
-            "panic" => panic!("to order"),
+            "wait" => server.resume.notified().await,
+            "panic" => panic!("on demand"),
             "fail" => return Err(core::Limited.fault()),
             pend => {
                 let change = Change {
-                    seen: Arc::clone(&server.seen),
+                    events: Arc::clone(&server.events),
                     undoable: pend == "pend",
                 };
                 answer = answer.map(|reply| reply.with_pending(change));
             }
         }
-        server.seen.push(step);
+        server.events.push(step);
     }
     answer
 }
@@ -220,22 +230,22 @@ fn schema() -> Value {
     })
 }
 
-fn read() -> Tool<Station> {
-    Tool::read_only("read", "Reads.", schema(), follow)
+fn read_tool() -> Tool<RecordingServer> {
+    Tool::read_only("read", "Reads.", schema(), run_script)
 }
 
-fn write() -> Tool<Station> {
-    Tool::mutating("write", "Writes.", schema(), follow)
+fn write_tool() -> Tool<RecordingServer> {
+    Tool::mutating("write", "Writes.", schema(), run_script)
 }
 
-/// Takes a type that its schema does not promise.
-fn sly() -> Tool<Station> {
+/// A tool whose type requires more than its schema.
+fn mismatched_tool() -> Tool<RecordingServer> {
     let schema = json!({ "type": "object" });
-    Tool::read_only("sly", "Disagrees with its schema.", schema, follow)
+    Tool::read_only("sly", "Disagrees with its schema.", schema, run_script)
 }
 
-fn dotted() -> Tool<Station> {
-    Tool::read_only("station.read", "Has a dot.", schema(), follow)
+fn dotted_tool() -> Tool<RecordingServer> {
+    Tool::read_only("station.read", "Has a dot.", schema(), run_script)
 }
 
 pub(crate) fn call(name: &str, steps: &[&str]) -> Call {
@@ -249,8 +259,8 @@ pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
     }
 }
 
-/// The code and the effect of an answer; `ok` for a success.
-pub(crate) fn told(answer: &Answer) -> String {
+/// Returns the code and the effect of an answer; `ok` for a success.
+pub(crate) fn describe_answer(answer: &Answer) -> String {
     let Answer::Result(text) = answer else {
         return format!("{answer:?}");
     };
@@ -265,8 +275,12 @@ pub(crate) fn told(answer: &Answer) -> String {
     }
 }
 
-pub(crate) async fn one(station: Station, name: &str, steps: &[&str]) -> (String, Vec<String>) {
-    let (dispatcher, seen, _, _) = station.dispatcher();
+pub(crate) async fn run_call(
+    server: RecordingServer,
+    name: &str,
+    steps: &[&str],
+) -> (String, Vec<String>) {
+    let (dispatcher, events, _, _) = server.dispatcher();
     let answer = answer(&dispatcher, call(name, steps)).await;
-    (told(&answer), seen.all())
+    (describe_answer(&answer), events.all())
 }

@@ -1,40 +1,42 @@
-//! Calls that are cut: by their deadline, by their caller, by the end of the process.
+//! Calls that are interrupted by their deadline, their caller or the end of the process.
 
-use crate::fixture::{Station, answer_until, call, told};
+use crate::fixture::{RecordingServer, answer_until, call, describe_answer};
 use candor_street::CancellationToken;
 use std::sync::Arc;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-fn limited() -> Station {
-    let mut station = Station::new();
-    station.deadline = Some(LIMIT);
-    station
+fn server_with_deadline() -> RecordingServer {
+    let mut server = RecordingServer::new();
+    server.deadline = Some(LIMIT);
+    server
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_deadline_a_call_without_effect_is_dropped() {
+async fn call_without_effect_is_dropped_at_its_deadline() {
     for name in ["read", "write"] {
-        let (dispatcher, seen, go_on, _) = limited().dispatcher();
+        let (dispatcher, events, resume, _) = server_with_deadline().dispatcher();
         let answer = answer_until(
             &dispatcher,
             call(name, &["wait", "begin"]),
             CancellationToken::new(),
         )
         .await;
-        assert_eq!(told(&answer), "deadline none");
-        go_on.notify_one();
+        assert_eq!(describe_answer(&answer), "deadline none");
+        resume.notify_one();
         dispatcher.drain(LIMIT).await;
         assert!(
-            seen.all()
+            events
+                .all()
                 .iter()
-                .all(|what| what != "wait" && what != "begin")
+                .all(|event| event != "wait" && event != "begin")
         );
         assert_eq!(
-            seen.all()
+            events
+                .all()
                 .iter()
-                .filter(|what| what.starts_with("record"))
+                .filter(|event| event.starts_with("record"))
                 .count(),
             1
         );
@@ -42,21 +44,21 @@ async fn past_its_deadline_a_call_without_effect_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_deadline_a_begun_change_goes_on_and_is_recorded_again() {
-    let (dispatcher, seen, go_on, _) = limited().dispatcher();
+async fn change_that_has_begun_outlives_its_deadline_and_is_recorded_twice() {
+    let (dispatcher, events, resume, _) = server_with_deadline().dispatcher();
     let answer = answer_until(
         &dispatcher,
         call("write", &["begin", "wait", "done"]),
         CancellationToken::new(),
     )
     .await;
-    assert_eq!(told(&answer), "deadline unknown");
-    go_on.notify_one();
+    assert_eq!(describe_answer(&answer), "deadline unknown");
+    resume.notify_one();
     dispatcher.drain(LIMIT).await;
-    let records: Vec<_> = seen
+    let records: Vec<_> = events
         .all()
         .into_iter()
-        .filter(|what| what.starts_with("record"))
+        .filter(|event| event.starts_with("record"))
         .collect();
     assert_eq!(
         records,
@@ -65,27 +67,31 @@ async fn past_its_deadline_a_begun_change_goes_on_and_is_recorded_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_without_effect_is_dropped_and_recorded() {
-    let (dispatcher, seen, _, _) = Station::new().dispatcher();
-    let cancel = CancellationToken::new();
-    let running = tokio::spawn({
-        let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
-        async move { told(&answer_until(&dispatcher, call("write", &["wait", "begin"]), cancel).await) }
-    });
-    tokio::task::yield_now().await;
-    cancel.cancel();
-    assert_eq!(running.await.unwrap(), "cancelled none");
-    assert_eq!(seen.all().last().unwrap(), "note cancelled none");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cancelled_change_is_carried_to_its_end() {
-    let (dispatcher, seen, go_on, _) = Station::new().dispatcher();
+async fn cancelled_call_without_effect_is_dropped_and_recorded() {
+    let (dispatcher, events, _, _) = RecordingServer::new().dispatcher();
     let cancel = CancellationToken::new();
     let running = tokio::spawn({
         let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
         async move {
-            told(
+            describe_answer(
+                &answer_until(&dispatcher, call("write", &["wait", "begin"]), cancel).await,
+            )
+        }
+    });
+    tokio::task::yield_now().await;
+    cancel.cancel();
+    assert_eq!(running.await.unwrap(), "cancelled none");
+    assert_eq!(events.all().last().unwrap(), "note cancelled none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_change_is_completed() {
+    let (dispatcher, events, resume, _) = RecordingServer::new().dispatcher();
+    let cancel = CancellationToken::new();
+    let running = tokio::spawn({
+        let (dispatcher, cancel) = (Arc::clone(&dispatcher), cancel.clone());
+        async move {
+            describe_answer(
                 &answer_until(
                     &dispatcher,
                     call("write", &["begin", "wait", "done"]),
@@ -98,18 +104,18 @@ async fn a_cancelled_change_is_carried_to_its_end() {
     tokio::task::yield_now().await;
     cancel.cancel();
     tokio::task::yield_now().await;
-    go_on.notify_one();
+    resume.notify_one();
     assert_eq!(running.await.unwrap(), "ok");
-    assert!(seen.all().contains(&"record {\"ok\":true}".to_owned()));
+    assert!(events.all().contains(&"record {\"ok\":true}".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_process_running_calls_are_cut_and_recorded() {
-    let (dispatcher, seen, _, _) = Station::new().dispatcher();
+async fn running_calls_are_interrupted_and_recorded_when_the_process_ends() {
+    let (dispatcher, events, _, _) = RecordingServer::new().dispatcher();
     let running = tokio::spawn({
         let dispatcher = Arc::clone(&dispatcher);
         async move {
-            told(
+            describe_answer(
                 &answer_until(
                     &dispatcher,
                     call("read", &["wait"]),
@@ -122,13 +128,13 @@ async fn at_the_end_of_the_process_running_calls_are_cut_and_recorded() {
     tokio::task::yield_now().await;
     dispatcher.drain(LIMIT).await;
     assert_eq!(running.await.unwrap(), "cancelled none");
-    assert!(seen.all().contains(&"record cancelled none".to_owned()));
+    assert!(events.all().contains(&"record cancelled none".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_goes_away_does_not_tear_a_change() {
-    let (dispatcher, seen, go_on, _) = Station::new().dispatcher();
-    // The transport's own future is dropped; the call runs on.
+async fn change_is_completed_after_its_caller_disconnects() {
+    let (dispatcher, events, resume, _) = RecordingServer::new().dispatcher();
+    // The transport's future is dropped; the call continues.
     let transport = answer_until(
         &dispatcher,
         call("write", &["begin", "wait", "done"]),
@@ -139,7 +145,7 @@ async fn a_caller_that_goes_away_does_not_tear_a_change() {
             .await
             .is_err()
     );
-    go_on.notify_one();
+    resume.notify_one();
     dispatcher.drain(LIMIT).await;
-    assert!(seen.all().contains(&"record {\"ok\":true}".to_owned()));
+    assert!(events.all().contains(&"record {\"ok\":true}".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! Calls through a dispatcher: what is recorded, kept, undone, counted and answered.
+//! Calls through a dispatcher: their answers, records, pending changes and metrics.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // A test fails by panicking.
 

@@ -1,34 +1,34 @@
 //! The list and the lookup of tools.
 
-use crate::fixture::{Station, answer_until, raw_call, told};
+use crate::fixture::{RecordingServer, answer_until, describe_answer, raw_call};
 use candor_street::{CancellationToken, Server, Tool, ToolError, ToolNames, Tools, reply};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_dotted_name_is_also_found_with_an_underscore() {
+async fn dotted_name_is_also_found_with_an_underscore() {
     for name in ["station.read", "station_read"] {
-        let (dispatcher, _, _, _) = Station::new().dispatcher();
+        let (dispatcher, _, _, _) = RecordingServer::new().dispatcher();
         let call = raw_call(name, Some("{\"steps\":[]}".into()));
         assert_eq!(
-            told(&answer_until(&dispatcher, call, CancellationToken::new()).await),
+            describe_answer(&answer_until(&dispatcher, call, CancellationToken::new()).await),
             "ok"
         );
     }
 }
 
-fn tool(name: &'static str) -> Tool<Station> {
+fn tool(name: &'static str) -> Tool<RecordingServer> {
     let run = |_, _: Value, _| async { reply(&json!({})) };
     Tool::read_only(name, "Does nothing.", json!({ "type": "object" }), run)
 }
 
-fn tools(names: &[&'static str]) -> Tools<Station> {
+fn tools(names: &[&'static str]) -> Tools<RecordingServer> {
     names
         .iter()
         .fold(Tools::new("s", "1"), |tools, name| tools.with(tool(name)))
 }
 
 #[test]
-fn the_list_is_sorted_and_stable() {
+fn tool_list_is_sorted_and_stable() {
     let listed = tools(&["b.x", "a"]).list();
     assert_eq!(
         listed,
@@ -48,7 +48,7 @@ fn the_list_is_sorted_and_stable() {
 }
 
 #[test]
-fn names_that_clients_refuse_are_refused_here_first() {
+fn invalid_and_duplicate_tool_names_are_refused() {
     assert_eq!(tools(&["a", "b-c", "d_e"]).verify(), Ok(()));
     assert_eq!(tools(&["a b"]).verify(), Err(ToolError::Name("a b".into())));
     assert_eq!(tools(&[""]).verify(), Err(ToolError::Name(String::new())));
@@ -60,5 +60,5 @@ fn names_that_clients_refuse_are_refused_here_first() {
         tools(&["a.b", "a_b"]).verify(),
         Err(ToolError::Twice("a.b".into()))
     );
-    assert_eq!(Station::new().tools().verify(), Ok(()));
+    assert_eq!(RecordingServer::new().tools().verify(), Ok(()));
 }

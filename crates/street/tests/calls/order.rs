@@ -1,40 +1,40 @@
-//! The stations of a call, in order, and where each refusal ends it.
+//! The order of the stations of a call, and the station at which each refusal ends it.
 
-use crate::fixture::{Station, answer_until, one, raw_call, told};
+use crate::fixture::{RecordingServer, answer_until, describe_answer, raw_call, run_call};
 use candor_fault::Answer;
 use candor_street::{CancellationToken, MetricsHub};
 
 #[tokio::test]
-async fn a_success_passes_every_station_once() {
-    let (told, seen) = one(Station::new(), "read", &[]).await;
-    assert_eq!(told, "ok");
-    let wanted = [
+async fn successful_call_passes_every_station_once() {
+    let (outcome, events) = run_call(RecordingServer::new(), "read", &[]).await;
+    assert_eq!(outcome, "ok");
+    let expected = [
         "gate",
         "guard {\"steps\":[]}",
         "permit back",
         "record {\"ok\":true}",
         "note {\"ok\":true}",
     ];
-    assert_eq!(seen, wanted);
+    assert_eq!(events, expected);
 }
 
 #[tokio::test]
-async fn a_refusal_ends_the_way_in_but_not_the_way_back() {
-    let mut station = Station::new();
-    station.refuse_gate = true;
-    let (told, seen) = one(station, "read", &[]).await;
-    assert_eq!(told, "cancelled none");
+async fn refused_call_is_still_recorded_and_noted() {
+    let mut server = RecordingServer::new();
+    server.refuse_gate = true;
+    let (outcome, events) = run_call(server, "read", &[]).await;
+    assert_eq!(outcome, "cancelled none");
     assert_eq!(
-        seen,
+        events,
         ["gate", "record cancelled none", "note cancelled none"]
     );
 
-    let mut station = Station::new();
-    station.refuse_guard = true;
-    let (told, seen) = one(station, "read", &[]).await;
-    assert_eq!(told, "limited none");
+    let mut server = RecordingServer::new();
+    server.refuse_guard = true;
+    let (outcome, events) = run_call(server, "read", &[]).await;
+    assert_eq!(outcome, "limited none");
     assert_eq!(
-        seen,
+        events,
         [
             "gate",
             "guard {\"steps\":[]}",
@@ -45,51 +45,58 @@ async fn a_refusal_ends_the_way_in_but_not_the_way_back() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_stop_before_the_guard() {
+async fn wrong_arguments_are_refused_before_the_guard() {
     for arguments in [None, Some("[1]"), Some("null"), Some("{\"steps\":1}")] {
-        let (dispatcher, seen, _, _) = Station::new().dispatcher();
+        let (dispatcher, events, _, _) = RecordingServer::new().dispatcher();
         let call = raw_call("read", arguments.map(String::from));
         let answer = answer_until(&dispatcher, call, CancellationToken::new()).await;
-        assert_eq!(told(&answer), "invalid_arguments none", "{arguments:?}");
-        let wanted = [
+        assert_eq!(
+            describe_answer(&answer),
+            "invalid_arguments none",
+            "{arguments:?}"
+        );
+        let expected = [
             "gate",
             "record invalid_arguments none",
             "note invalid_arguments none",
         ];
-        assert_eq!(seen.all(), wanted);
+        assert_eq!(events.all(), expected);
     }
 }
 
 #[tokio::test]
-async fn a_tool_that_disagrees_with_its_schema_is_a_bug_of_the_server() {
-    let (dispatcher, _, _, _) = Station::new().dispatcher();
+async fn tool_that_disagrees_with_its_schema_is_an_internal_error() {
+    let (dispatcher, _, _, _) = RecordingServer::new().dispatcher();
     let answer = answer_until(&dispatcher, raw_call("sly", None), CancellationToken::new()).await;
-    assert_eq!(told(&answer), "internal none");
+    assert_eq!(describe_answer(&answer), "internal none");
 }
 
 #[tokio::test]
-async fn a_panic_is_a_failure_that_knows_its_effect() {
-    for (steps, wanted) in [
+async fn panic_is_an_internal_error_with_the_effect_of_the_mark() {
+    for (steps, expected) in [
         (&["panic"][..], "internal none"),
         (&["begin", "panic"], "internal unknown"),
         (&["begin", "done", "panic"], "internal done"),
         (&["begin", "undone", "panic"], "internal none"),
     ] {
-        assert_eq!(one(Station::new(), "write", steps).await.0, wanted);
+        assert_eq!(
+            run_call(RecordingServer::new(), "write", steps).await.0,
+            expected
+        );
     }
 }
 
 #[tokio::test]
-async fn a_read_only_tool_cannot_begin() {
+async fn read_only_tool_cannot_begin_an_effect() {
     assert_eq!(
-        one(Station::new(), "read", &["begin"]).await.0,
+        run_call(RecordingServer::new(), "read", &["begin"]).await.0,
         "internal none"
     );
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_refused_recorded_and_noted() {
-    let (dispatcher, seen, _, _) = Station::new().dispatcher();
+async fn unknown_tool_is_refused_recorded_and_noted() {
+    let (dispatcher, events, _, _) = RecordingServer::new().dispatcher();
     let answer = answer_until(
         &dispatcher,
         raw_call("raed", None),
@@ -103,12 +110,12 @@ async fn an_unknown_tool_is_refused_recorded_and_noted() {
         (error.code, error.message.as_str(), error.status),
         (-32602, "Unknown tool: raed", 200)
     );
-    assert_eq!(seen.all(), ["record wire -32602", "note wire -32602"]);
+    assert_eq!(events.all(), ["record wire -32602", "note wire -32602"]);
 }
 
 #[tokio::test]
 async fn calls_are_counted_by_tool_and_code() {
-    let (dispatcher, _, _, hub) = Station::new().dispatcher();
+    let (dispatcher, _, _, hub) = RecordingServer::new().dispatcher();
     for (name, arguments) in [
         ("read", None),
         ("read", Some("{\"steps\":[]}")),
@@ -122,32 +129,35 @@ async fn calls_are_counted_by_tool_and_code() {
         .await;
     }
     let text = hub.text();
-    let counted: Vec<_> = text
+    let counters: Vec<_> = text
         .lines()
         .filter(|line| line.starts_with("candor_calls_total"))
         .collect();
-    let mut counted = counted;
-    counted.sort_unstable();
+    let mut counters = counters;
+    counters.sort_unstable();
     assert_eq!(
-        counted,
+        counters,
         [
             r#"candor_calls_total{tool="",code="-32602"} 1"#,
             r#"candor_calls_total{tool="read",code="invalid_arguments"} 1"#,
             r#"candor_calls_total{tool="read",code="ok"} 1"#,
         ]
     );
-    let guarded = ["candor_retries", "candor_breaker_refusals"];
-    assert!(guarded.iter().all(|name| !text.contains(name)), "{text}");
+    let guard_metrics = ["candor_retries", "candor_breaker_refusals"];
+    assert!(
+        guard_metrics.iter().all(|name| !text.contains(name)),
+        "{text}"
+    );
 }
 
 #[test]
-fn what_a_guard_did_is_counted_with_its_first_event() {
+fn guard_metrics_appear_with_their_first_event() {
     let hub = MetricsHub::default();
     assert_eq!(hub.text(), "# EOF\n");
     hub.count_retry("read", 4002);
     hub.count_retry("read", 4002);
     hub.count_breaker_refusal("write");
-    let wanted = [
+    let expected = [
         "# HELP candor_retries Attempts that failed and were followed by another, by tool and code.",
         "# TYPE candor_retries counter",
         r#"candor_retries_total{tool="read",code="4002"} 2"#,
@@ -156,12 +166,12 @@ fn what_a_guard_did_is_counted_with_its_first_event() {
         r#"candor_breaker_refusals_total{tool="write"} 1"#,
         "# EOF",
     ];
-    assert_eq!(hub.text().lines().collect::<Vec<_>>(), wanted);
+    assert_eq!(hub.text().lines().collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
-async fn every_metric_has_the_name_and_the_labels_that_are_promised() {
-    let (dispatcher, _, _, hub) = Station::new().dispatcher();
+async fn every_metric_has_its_documented_name_and_labels() {
+    let (dispatcher, _, _, hub) = RecordingServer::new().dispatcher();
     answer_until(
         &dispatcher,
         raw_call("read", None),
