@@ -214,14 +214,14 @@ mod tests {
         Breaker::new(NonZeroU32::new(failures).unwrap(), PAUSE)
     }
 
-    fn opened() -> Breaker {
+    fn open_breaker() -> Breaker {
         let breaker = breaker(1);
         breaker.enter().unwrap().failed();
         breaker
     }
 
     #[tokio::test(start_paused = true)]
-    async fn opens_after_failures_in_a_row_and_says_how_long() {
+    async fn opens_after_consecutive_failures_and_returns_the_wait() {
         let breaker = breaker(3);
         for _ in 0..2 {
             breaker.enter().unwrap().failed();
@@ -239,8 +239,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_that_succeeds_closes_and_one_that_fails_opens_again() {
-        let breaker = opened();
+    async fn successful_probe_closes_and_failed_probe_opens_again() {
+        let breaker = open_breaker();
         advance(PAUSE).await;
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
         breaker.enter().unwrap().failed();
@@ -254,8 +254,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_without_an_outcome_makes_room_for_the_next() {
-        let breaker = opened();
+    async fn probe_without_an_outcome_allows_the_next() {
+        let breaker = open_breaker();
         advance(PAUSE).await;
         drop(breaker.enter().unwrap());
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
@@ -266,8 +266,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_of_unknown_length_keeps_its_place() {
-        let breaker = opened();
+    async fn running_probe_keeps_others_out() {
+        let breaker = open_breaker();
         advance(PAUSE).await;
         let _probe = breaker.enter().unwrap();
         advance(100 * PAUSE).await;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn run_counts_what_the_caller_says() {
+    async fn run_counts_only_the_chosen_errors() {
         let breaker = breaker(1);
         let refused = breaker
             .run(|e| *e == "down", async { Err::<(), _>("no") })
@@ -299,18 +299,18 @@ mod tests {
             .run(|e| *e == "down", async { Err::<(), _>("down") })
             .await;
         assert_eq!(down, Ok(Err("down")));
-        let mut touched = false;
+        let mut was_run = false;
         let open = breaker.run(|_: &()| true, async {
-            touched = true;
+            was_run = true;
             Ok(())
         });
         assert_eq!(open.await, Err(BreakerOpen { after: PAUSE }));
-        assert!(!touched);
+        assert!(!was_run);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_whose_future_is_dropped_frees_the_place() {
-        let breaker = opened();
+    async fn dropped_probe_allows_the_next() {
+        let breaker = open_breaker();
         advance(PAUSE).await;
         let hung = breaker.run(|_: &()| true, pending::<Result<(), ()>>());
         assert!(tokio::time::timeout(PAUSE, hung).await.is_err());
@@ -320,20 +320,20 @@ mod tests {
     }
 
     #[test]
-    fn of_many_threads_exactly_one_probes() {
+    fn only_one_of_many_threads_probes() {
         let breaker = Breaker::new(NonZeroU32::MIN, Duration::ZERO);
         breaker.enter().unwrap().failed();
-        let through = std::thread::scope(|scope| {
+        let passes = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| breaker.enter())).collect();
             let entered = threads.into_iter().map(|t| t.join().unwrap());
-            // Collected first: no probe may end before all have asked.
+            // Collected first: no probe may end before all threads have tried.
             let entered: Vec<_> = entered.collect();
             entered.iter().filter(|e| e.is_ok()).count()
         });
-        assert_eq!(through, 1);
+        assert_eq!(passes, 1);
     }
 
-    /// A model of the breaker: everything that happened since the circuit last changed.
+    /// A simple model of the breaker: the events since its state last changed.
     #[derive(Debug)]
     enum Model {
         Closed { calls: Vec<usize>, row: u32 },
@@ -402,7 +402,7 @@ mod tests {
         ]
     }
 
-    async fn follow(events: Vec<Event>, limit: u32) -> Result<(), TestCaseError> {
+    async fn replay_events(events: Vec<Event>, limit: u32) -> Result<(), TestCaseError> {
         let breaker = breaker(limit);
         let (mut model, mut now) = (Model::closed(), 0);
         let (mut running, mut calls) = (Vec::new(), 0);
@@ -414,9 +414,9 @@ mod tests {
                 }
                 Event::Enter => {
                     calls += 1;
-                    let said = breaker.enter().map(|pass| running.push((calls, pass)));
-                    let said = said.map_err(|open| open.after.as_secs());
-                    prop_assert_eq!(said, model.enter(calls, now));
+                    let outcome = breaker.enter().map(|pass| running.push((calls, pass)));
+                    let outcome = outcome.map_err(|open| open.after.as_secs());
+                    prop_assert_eq!(outcome, model.enter(calls, now));
                 }
                 Event::Settle(..) if running.is_empty() => {}
                 Event::Settle(index, outcome) => {
@@ -435,7 +435,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_model(
+        fn breaker_agrees_with_the_model(
             limit in 1u32..4,
             events in prop::collection::vec(event(), 1..100),
         ) {
@@ -444,7 +444,7 @@ mod tests {
                 .start_paused(true)
                 .build()
                 .unwrap();
-            runtime.block_on(follow(events, limit))?;
+            runtime.block_on(replay_events(events, limit))?;
         }
     }
 }

@@ -81,7 +81,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn work_in_time_brings_its_output() {
+    async fn work_in_time_returns_its_output() {
         let deadline = Deadline::after(2 * SECOND);
         let slow = async {
             sleep(SECOND).await;
@@ -92,27 +92,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_that_hangs_ends_at_the_deadline() {
-        let begun = Instant::now();
-        let ended = Deadline::after(SECOND).run(pending::<()>()).await;
-        assert_eq!(ended, Err(DeadlineElapsed { started: true }));
-        assert_eq!(begun.elapsed(), SECOND);
+    async fn hanging_work_ends_at_the_deadline() {
+        let start = Instant::now();
+        let result = Deadline::after(SECOND).run(pending::<()>()).await;
+        assert_eq!(result, Err(DeadlineElapsed { started: true }));
+        assert_eq!(start.elapsed(), SECOND);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_begins_after_the_deadline() {
+    async fn work_does_not_start_after_the_deadline() {
         let deadline = Deadline::after(SECOND);
         advance(SECOND).await;
-        let mut touched = false;
-        let ended = deadline.run(async { touched = true }).await;
-        assert_eq!(ended, Err(DeadlineElapsed { started: false }));
-        assert!(!touched);
+        let mut was_run = false;
+        let result = deadline.run(async { was_run = true }).await;
+        assert_eq!(result, Err(DeadlineElapsed { started: false }));
+        assert!(!was_run);
         assert!(deadline.passed());
         assert_eq!(deadline.remaining(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_work_is_dropped_when_time_is_over() {
+    async fn work_is_dropped_at_the_deadline() {
         struct Guard<'a>(&'a mut bool);
         impl Drop for Guard<'_> {
             fn drop(&mut self) {
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_two_deadlines_the_earlier_is_the_smaller() {
+    async fn earlier_deadline_is_smaller() {
         let (near, far) = (Deadline::after(SECOND), Deadline::after(2 * SECOND));
         assert_eq!(near.min(far), near);
         assert_eq!(near, Deadline::at(near.instant()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_time_beyond_all_clocks_is_far_away_and_no_panic() {
+    async fn duration_beyond_the_clock_does_not_panic() {
         let deadline = Deadline::after(Duration::MAX);
         assert_eq!(deadline.remaining(), FAR);
         assert_eq!(deadline.run(ready(1)).await, Ok(1));

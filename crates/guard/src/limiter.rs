@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn twenty_a_minute_are_twenty_in_any_minute() {
+    async fn quota_holds_in_any_minute() {
         let limiter = limiter(20, 10);
         let mut passed = 0;
         for _ in 0..600 {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_wait_is_exact_and_refused_attempts_do_not_count() {
+    async fn wait_is_exact_and_refused_attempts_do_not_count() {
         let limiter = limiter(2, 10);
         assert_eq!(limiter.check("a"), Ok(()));
         advance(10 * SECOND).await;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn to_look_says_what_to_check_would_and_counts_nothing() {
+    async fn peek_returns_the_result_of_check_and_counts_nothing() {
         let limiter = limiter(1, 1);
         for _ in 0..3 {
             assert_eq!(limiter.peek("a"), Ok(()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_key_does_not_use_up_another() {
+    async fn keys_have_separate_quotas() {
         let limiter = limiter(1, 10);
         assert_eq!(limiter.check("a"), Ok(()));
         assert!(limiter.check("a").is_err());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_of_keys_fills_no_memory_and_lifts_no_limit() {
+    async fn many_keys_take_bounded_memory_and_lift_no_limit() {
         let limiter = limiter(1, 100);
         assert_eq!(limiter.check("victim"), Ok(()));
         let passed = (0..100_000).filter(|n| limiter.check(n).is_ok()).count();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_known_key_passes_while_new_ones_wait() {
+    async fn known_key_passes_while_new_keys_wait() {
         let limiter = limiter(2, 2);
         assert_eq!(limiter.check("a"), Ok(()));
         assert_eq!(limiter.check("b"), Ok(()));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_together_pass_no_more_than_one_would() {
+    fn threads_share_one_quota() {
         let limiter = limiter(50, 4);
         let tries = || (0..100).filter(|_| limiter.check("key").is_ok()).count();
         let passed: usize = std::thread::scope(|scope| {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_beyond_all_clocks_is_no_panic() {
+    fn period_beyond_the_clock_does_not_panic() {
         let quota = Quota {
             count: NonZeroU32::MIN,
             period: Duration::MAX,
@@ -323,10 +323,14 @@ mod tests {
             recent.map(|(_, at)| *at).collect::<Vec<_>>()
         };
         let mine = recent(key);
-        let known: Vec<_> = (0..8).map(recent).filter(|r| !r.is_empty()).collect();
+        let recent_keys: Vec<_> = (0..8).map(recent).filter(|r| !r.is_empty()).collect();
         let waits_for = match mine.is_empty() {
-            true if known.len() < max_keys => return Ok(()),
-            true => known.iter().map(|r| *r.last().unwrap()).min().unwrap(),
+            true if recent_keys.len() < max_keys => return Ok(()),
+            true => recent_keys
+                .iter()
+                .map(|r| *r.last().unwrap())
+                .min()
+                .unwrap(),
             false if mine.len() < quota.count.get() as usize => return Ok(()),
             false => mine[0],
         };
@@ -336,7 +340,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_plain_oracle(
+        fn limiter_agrees_with_the_oracle(
             count in 1u32..5,
             max_keys in 1usize..6,
             steps in prop::collection::vec((0u64..8, 0u64..400), 1..200),
@@ -347,11 +351,11 @@ mod tests {
             let mut now = Instant::now();
             for (key, wait) in steps {
                 now += Duration::from_millis(wait);
-                let said = windows.check(quota, max_keys, key, now);
-                prop_assert_eq!(said, oracle(&passes, quota, max_keys, key, now));
+                let outcome = windows.check(quota, max_keys, key, now);
+                prop_assert_eq!(outcome, oracle(&passes, quota, max_keys, key, now));
                 prop_assert!(windows.keys.len() <= max_keys);
                 prop_assert_eq!(windows.keys.len(), windows.by_last_pass.len());
-                if said.is_ok() {
+                if outcome.is_ok() {
                     passes.push((key, now));
                 }
             }

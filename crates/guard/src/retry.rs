@@ -225,42 +225,42 @@ mod tests {
     }
 
     /// Runs a call that always fails in the same way; when its attempts began, and how it ended.
-    async fn failing(
+    async fn run_failing_calls(
         retry: &Retrier,
         deadline: Deadline,
         retry_advice: RetryAdvice,
     ) -> (Vec<Duration>, Failed) {
-        let (begun, begins) = (Instant::now(), RefCell::new(Vec::new()));
+        let (start, starts) = (Instant::now(), RefCell::new(Vec::new()));
         let ended = retry
             .run(deadline, |number| {
-                begins.borrow_mut().push(begun.elapsed());
+                starts.borrow_mut().push(start.elapsed());
                 async move { Err::<(), _>(Failed(number, retry_advice)) }
             })
             .await;
-        (begins.into_inner(), ended.unwrap_err())
+        (starts.into_inner(), ended.unwrap_err())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waits_double_up_to_the_ceiling_and_the_last_error_comes_back() {
+    async fn waits_double_up_to_the_ceiling_and_the_last_error_is_returned() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, error) = failing(&longest(5), far, RetryAdvice::Soon).await;
-        assert_eq!(begins, [0, 1, 3, 7, 11].map(Duration::from_secs));
+        let (starts, error) = run_failing_calls(&longest(5), far, RetryAdvice::Soon).await;
+        assert_eq!(starts, [0, 1, 3, 7, 11].map(Duration::from_secs));
         assert_eq!(error, Failed(5, RetryAdvice::Soon));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn jitter_is_full() {
+    async fn jitter_covers_the_whole_wait() {
         let far = Deadline::after(1000 * SECOND);
         let none = Retrier::new(policy(3), budget(10, 100), || 0);
-        let (begins, _) = failing(&none, far, RetryAdvice::Soon).await;
-        assert_eq!(begins, [Duration::ZERO; 3]);
+        let (starts, _) = run_failing_calls(&none, far, RetryAdvice::Soon).await;
+        assert_eq!(starts, [Duration::ZERO; 3]);
         let half = Retrier::new(policy(3), budget(10, 100), || 1 << 63);
-        let (begins, _) = failing(&half, far, RetryAdvice::Soon).await;
-        assert_eq!(begins, [0, 500, 1500].map(Duration::from_millis));
+        let (starts, _) = run_failing_calls(&half, far, RetryAdvice::Soon).await;
+        assert_eq!(starts, [0, 500, 1500].map(Duration::from_millis));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn success_ends_it() {
+    async fn success_ends_the_attempts() {
         let deadline = Deadline::after(100 * SECOND);
         let retry = longest(5);
         let done = retry.run(deadline, |number| async move {
@@ -273,59 +273,69 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_error_that_says_never_is_believed() {
+    async fn error_with_advice_never_is_not_retried() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, error) = failing(&longest(5), far, RetryAdvice::Never).await;
-        assert_eq!((begins.len(), error), (1, Failed(1, RetryAdvice::Never)));
+        let (starts, error) = run_failing_calls(&longest(5), far, RetryAdvice::Never).await;
+        assert_eq!((starts.len(), error), (1, Failed(1, RetryAdvice::Never)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_requested_wait_is_kept_up_to_the_patience() {
+    async fn requested_wait_is_observed_up_to_the_patience() {
         let far = Deadline::after(1000 * SECOND);
-        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(30 * SECOND)).await;
-        assert_eq!(begins, [Duration::ZERO, 31 * SECOND]);
-        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(31 * SECOND)).await;
-        assert_eq!(begins, [Duration::ZERO]);
-        let (begins, _) = failing(&longest(2), far, RetryAdvice::NotBefore(Duration::MAX)).await;
-        assert_eq!(begins, [Duration::ZERO]);
+        let (starts, _) =
+            run_failing_calls(&longest(2), far, RetryAdvice::NotBefore(30 * SECOND)).await;
+        assert_eq!(starts, [Duration::ZERO, 31 * SECOND]);
+        let (starts, _) =
+            run_failing_calls(&longest(2), far, RetryAdvice::NotBefore(31 * SECOND)).await;
+        assert_eq!(starts, [Duration::ZERO]);
+        let (starts, _) =
+            run_failing_calls(&longest(2), far, RetryAdvice::NotBefore(Duration::MAX)).await;
+        assert_eq!(starts, [Duration::ZERO]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_wait_that_would_reach_the_deadline_is_not_begun() {
-        let begun = Instant::now();
+    async fn wait_beyond_the_deadline_is_not_started() {
+        let start = Instant::now();
         let deadline = Deadline::after(3 * SECOND);
-        let (begins, error) = failing(&longest(5), deadline, RetryAdvice::Soon).await;
-        assert_eq!(begins, [Duration::ZERO, SECOND]);
-        assert_eq!((begun.elapsed(), error.0), (SECOND, 2));
-        // A wait that is not made takes nothing out of the budget.
+        let (starts, error) = run_failing_calls(&longest(5), deadline, RetryAdvice::Soon).await;
+        assert_eq!(starts, [Duration::ZERO, SECOND]);
+        assert_eq!((start.elapsed(), error.0), (SECOND, 2));
+        // A wait that is not started takes nothing out of the budget.
         let retry = Retrier::new(policy(2), budget(0, 1), || u64::MAX);
-        failing(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
+        run_failing_calls(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
         let far = Deadline::after(1000 * SECOND);
-        assert_eq!(failing(&retry, far, RetryAdvice::Soon).await.0.len(), 2);
+        assert_eq!(
+            run_failing_calls(&retry, far, RetryAdvice::Soon)
+                .await
+                .0
+                .len(),
+            2
+        );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_timer_that_would_wake_us_at_the_deadline_is_not_set() {
+    async fn wait_that_ends_at_the_deadline_is_not_started() {
         let policy = RetryPolicy {
             base: SECOND - TICK / 2,
             ..policy(2)
         };
         let retry = Retrier::new(policy, budget(10, 100), || u64::MAX);
-        let begun = Instant::now();
-        let (begins, _) = failing(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
-        assert_eq!((begins.len(), begun.elapsed()), (1, Duration::ZERO));
+        let start = Instant::now();
+        let (starts, _) =
+            run_failing_calls(&retry, Deadline::after(SECOND), RetryAdvice::Soon).await;
+        assert_eq!((starts.len(), start.elapsed()), (1, Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn woken_too_late_it_makes_no_attempt() {
+    async fn no_attempt_follows_a_late_timer() {
         let retry = longest(5);
-        let waiting = failing(&retry, Deadline::after(3 * SECOND), RetryAdvice::Soon);
-        let ((begins, error), ()) = tokio::join!(waiting, advance(4 * SECOND));
-        assert_eq!((begins.len(), error.0), (1, 1));
+        let waiting = run_failing_calls(&retry, Deadline::after(3 * SECOND), RetryAdvice::Soon);
+        let ((starts, error), ()) = tokio::join!(waiting, advance(4 * SECOND));
+        assert_eq!((starts.len(), error.0), (1, 1));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_attempt_that_outlives_the_deadline_is_the_last() {
+    async fn attempt_that_outlives_the_deadline_is_the_last() {
         let deadline = Deadline::after(SECOND);
         let retry = longest(5);
         let ended = retry.run(deadline, |number| async move {
@@ -336,19 +346,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn when_everything_fails_retries_are_a_tenth_and_the_floor() {
+    async fn retries_of_failing_calls_are_limited_by_the_budget() {
         let retry = Retrier::new(policy(3), budget(10, 5), || 0);
         let mut attempts = 0;
         for _ in 0..1000 {
             let far = Deadline::after(1000 * SECOND);
-            attempts += failing(&retry, far, RetryAdvice::Soon).await.0.len();
+            attempts += run_failing_calls(&retry, far, RetryAdvice::Soon)
+                .await
+                .0
+                .len();
         }
-        // The budget is full at the first call, so its payment is lost.
+        // The budget is full at the first call, so the first payment is lost.
         assert_eq!(attempts, 1000 + 104);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_long_quiet_time_saves_up_no_more_than_the_floor() {
+    async fn budget_does_not_grow_beyond_the_floor() {
         let retry = Retrier::new(policy(2), budget(10, 5), || 0);
         let far = Deadline::after(1000 * SECOND);
         for _ in 0..1000 {
@@ -357,13 +370,16 @@ mod tests {
         }
         let mut attempts = 0;
         for _ in 0..9 {
-            attempts += failing(&retry, far, RetryAdvice::Soon).await.0.len();
+            attempts += run_failing_calls(&retry, far, RetryAdvice::Soon)
+                .await
+                .0
+                .len();
         }
         assert_eq!(attempts, 9 + 5);
     }
 
     #[test]
-    fn the_longest_jitter_overflows_nothing() {
+    fn longest_jitter_does_not_overflow() {
         let policy = RetryPolicy {
             attempts: NonZeroU32::MAX,
             base: Duration::MAX,
@@ -381,7 +397,7 @@ mod tests {
         assert!(retry.budget.take_out());
     }
 
-    /// One call of a random history: the outcome of each attempt, and how long it takes.
+    /// One call of a random history: the advice and the duration of each attempt.
     #[derive(Debug, Clone)]
     struct Call {
         deadline_ms: u64,
@@ -389,21 +405,21 @@ mod tests {
     }
 
     fn call() -> impl Strategy<Value = Call> {
-        let said = prop_oneof![
+        let advice = prop_oneof![
             1 => Just(None),
             1 => Just(Some(RetryAdvice::Never)),
             4 => Just(Some(RetryAdvice::Soon)),
             4 => (0u64..40_000).prop_map(|ms| Some(RetryAdvice::NotBefore(Duration::from_millis(ms)))),
         ];
-        let script = prop::collection::vec((said, 0u64..2000), 6);
+        let script = prop::collection::vec((advice, 0u64..2000), 6);
         (1u64..60_000, script).prop_map(|(deadline_ms, script)| Call {
             deadline_ms,
             script,
         })
     }
 
-    /// Runs one call and checks every bound that concerns it alone; how many attempts it made.
-    async fn bounded(retry: &Retrier, call: &Call) -> Result<usize, TestCaseError> {
+    /// Runs one call, checks every bound of a single call, and returns the number of attempts.
+    async fn check_bounds(retry: &Retrier, call: &Call) -> Result<usize, TestCaseError> {
         let deadline = Deadline::after(Duration::from_millis(call.deadline_ms));
         let log = RefCell::new(Vec::new());
         let ended = retry
@@ -411,10 +427,10 @@ mod tests {
                 let began = Instant::now();
                 let log = &log;
                 async move {
-                    let (said, ms) = call.script[number as usize - 1];
+                    let (advice, ms) = call.script[number as usize - 1];
                     sleep(Duration::from_millis(ms)).await;
                     log.borrow_mut().push((began, Instant::now()));
-                    said.map_or(Ok(number), |retry_advice| Err(Failed(number, retry_advice)))
+                    advice.map_or(Ok(number), |retry_advice| Err(Failed(number, retry_advice)))
                 }
             })
             .await;
@@ -435,11 +451,11 @@ mod tests {
             let most = (SECOND * (1 << index)).min(4 * SECOND) + Duration::from_millis(1);
             match call.script[index].0 {
                 Some(RetryAdvice::Soon) => prop_assert!(waited <= most),
-                Some(RetryAdvice::NotBefore(asked)) => {
-                    prop_assert!(asked <= 30 * SECOND);
-                    prop_assert!(waited >= asked && waited <= asked + most);
+                Some(RetryAdvice::NotBefore(requested)) => {
+                    prop_assert!(requested <= 30 * SECOND);
+                    prop_assert!(waited >= requested && waited <= requested + most);
                 }
-                said => prop_assert!(false, "tried again after {:?}", said),
+                advice => prop_assert!(false, "tried again after {:?}", advice),
             }
         }
         Ok(log.len())
@@ -447,7 +463,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_bound_holds_for_every_history(
+        fn all_bounds_hold_for_random_histories(
             attempts in 1u32..6,
             (percent, floor) in (0u32..150, 1u32..5),
             seed in any::<u64>(),
@@ -468,7 +484,7 @@ mod tests {
             runtime.block_on(async {
                 let mut retries = 0;
                 for (done, call) in calls.iter().enumerate() {
-                    retries += bounded(&retry, call).await? - 1;
+                    retries += check_bounds(&retry, call).await? - 1;
                     let share = (done + 1) * percent as usize / 100;
                     prop_assert!(retries <= floor as usize + share);
                 }

@@ -1,4 +1,4 @@
-//! The four mechanisms around one call, in the order in which servers put them.
+//! The four mechanisms around one call, in the order in which servers use them.
 
 use candor_guard::breaker::BreakerOpen;
 use candor_guard::deadline::DeadlineElapsed;
@@ -29,18 +29,18 @@ impl Retryable for Failure {
     }
 }
 
-struct Guarded {
+struct GuardedSystem {
     limiter: Limiter,
     breaker: Breaker,
     retry: Retrier,
     attempts: AtomicU32,
 }
 
-impl Guarded {
-    fn new(per_minute: u32) -> Arc<Guarded> {
+impl GuardedSystem {
+    fn new(per_minute: u32) -> Arc<GuardedSystem> {
         let number = |n: u32| NonZeroU32::MIN.saturating_add(n - 1);
         let keys = NonZeroUsize::MIN.saturating_add(99);
-        Arc::new(Guarded {
+        Arc::new(GuardedSystem {
             limiter: Limiter::new(Quota::per_minute(number(per_minute)), keys),
             breaker: Breaker::new(number(2), Duration::from_secs(10)),
             retry: Retrier::new(
@@ -64,72 +64,72 @@ impl Guarded {
             sleep(takes).await;
             answer()
         };
-        let counts = |failure: &Failure| matches!(failure, Failure::Down | Failure::Elapsed(_));
+        let is_failure = |failure: &Failure| matches!(failure, Failure::Down | Failure::Elapsed(_));
         let work = async {
             let timed = deadline.run(self.retry.run(deadline, attempt)).await;
             timed.map_err(Failure::Elapsed)?
         };
         self.breaker
-            .run(counts, work)
+            .run(is_failure, work)
             .await
             .map_err(Failure::Open)?
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_may_run_on_a_task_of_its_own() {
-    let guarded = Guarded::new(5);
-    let task = tokio::spawn(async move { guarded.call(Duration::ZERO, || Ok(7)).await });
+async fn call_can_run_on_its_own_task() {
+    let system = GuardedSystem::new(5);
+    let task = tokio::spawn(async move { system.call(Duration::ZERO, || Ok(7)).await });
     assert_eq!(task.await.unwrap(), Ok(7));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_system_that_is_down_is_retried_then_left_alone() {
-    let guarded = Guarded::new(100);
+async fn failing_system_is_retried_until_the_breaker_opens() {
+    let system = GuardedSystem::new(100);
     for _ in 0..2 {
-        let down = guarded.call(Duration::ZERO, || Err(Failure::Down)).await;
+        let down = system.call(Duration::ZERO, || Err(Failure::Down)).await;
         assert_eq!(down, Err(Failure::Down));
     }
-    assert_eq!(guarded.attempts.load(Ordering::Relaxed), 6);
+    assert_eq!(system.attempts.load(Ordering::Relaxed), 6);
     let after = Duration::from_secs(10);
-    let open = guarded.call(Duration::ZERO, || Ok(1)).await;
+    let open = system.call(Duration::ZERO, || Ok(1)).await;
     assert_eq!(open, Err(Failure::Open(BreakerOpen { after })));
-    assert_eq!(guarded.attempts.load(Ordering::Relaxed), 6);
+    assert_eq!(system.attempts.load(Ordering::Relaxed), 6);
     advance(after).await;
-    assert_eq!(guarded.call(Duration::ZERO, || Ok(1)).await, Ok(1));
+    assert_eq!(system.call(Duration::ZERO, || Ok(1)).await, Ok(1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_system_that_says_no_is_not_down() {
-    let guarded = Guarded::new(100);
+async fn refusal_does_not_open_the_breaker() {
+    let system = GuardedSystem::new(100);
     for _ in 0..5 {
-        let no = guarded.call(Duration::ZERO, || Err(Failure::Refused)).await;
+        let no = system.call(Duration::ZERO, || Err(Failure::Refused)).await;
         assert_eq!(no, Err(Failure::Refused));
     }
-    assert_eq!(guarded.attempts.load(Ordering::Relaxed), 5);
+    assert_eq!(system.attempts.load(Ordering::Relaxed), 5);
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_attempts_of_a_call_share_one_deadline() {
-    let guarded = Guarded::new(100);
-    let begun = Instant::now();
-    let slow = guarded
+    let system = GuardedSystem::new(100);
+    let start = Instant::now();
+    let slow = system
         .call(Duration::from_millis(900), || Err(Failure::Down))
         .await;
     assert_eq!(
         slow,
         Err(Failure::Elapsed(DeadlineElapsed { started: true }))
     );
-    assert_eq!(begun.elapsed(), Duration::from_secs(2));
-    assert_eq!(guarded.attempts.load(Ordering::Relaxed), 3);
+    assert_eq!(start.elapsed(), Duration::from_secs(2));
+    assert_eq!(system.attempts.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limited_call_reaches_nothing() {
-    let guarded = Guarded::new(1);
-    assert_eq!(guarded.call(Duration::ZERO, || Ok(1)).await, Ok(1));
+async fn limited_call_makes_no_attempt() {
+    let system = GuardedSystem::new(1);
+    assert_eq!(system.call(Duration::ZERO, || Ok(1)).await, Ok(1));
     let after = Duration::from_secs(60);
-    let limited = guarded.call(Duration::ZERO, || Ok(1)).await;
+    let limited = system.call(Duration::ZERO, || Ok(1)).await;
     assert_eq!(limited, Err(Failure::Limited(LimitExceeded { after })));
-    assert_eq!(guarded.attempts.load(Ordering::Relaxed), 1);
+    assert_eq!(system.attempts.load(Ordering::Relaxed), 1);
 }
