@@ -470,7 +470,7 @@ mod tests {
     /// Torn bytes are reported even if the disk fails in between.
     #[test]
     fn torn_bytes_are_reported_after_a_failed_write() {
-        let mut said = 0;
+        let mut receipts = 0;
         for number in 0..20 {
             let disk = SimDisk::new(1);
             let mut first = writer(&disk, u64::MAX);
@@ -487,10 +487,10 @@ mod tests {
                     whole_text(&disk)
                 );
                 assert_eq!(verify(disk, "log").unwrap().flaw, None);
-                said += 1;
+                receipts += 1;
             }
         }
-        assert!(said > 10, "{said}");
+        assert!(receipts > 10, "{receipts}");
     }
 
     /// The line may have been acknowledged, so it stays.
@@ -524,7 +524,7 @@ mod tests {
         writer(&disk, u64::MAX).append((1..5).map(|n| members(json!({ "a": n }))).collect());
         let text = whole_text(&disk);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        for (kept, good) in [
+        for (numbers, good) in [
             (&[1, 2, 3][..], 0),
             (&[0, 1, 3], 2),
             (&[0, 0], 1),
@@ -532,13 +532,13 @@ mod tests {
         ] {
             let disk = SimDisk::new(1);
             let file = disk.open("log", Open::Create(0o600)).unwrap();
-            for number in kept {
+            for number in numbers {
                 file.append_all(lines[*number].as_bytes()).unwrap();
             }
             let refused = writer(&disk, u64::MAX).settle();
             assert!(
                 matches!(refused, Err(AppendError::Broken(seq)) if seq == good),
-                "{refused:?} {kept:?}"
+                "{refused:?} {numbers:?}"
             );
         }
     }
@@ -572,9 +572,9 @@ mod tests {
     #[test]
     fn changed_lines_are_detected() {
         let disk = SimDisk::new(1);
-        let mut own = writer(&disk, u64::MAX);
+        let mut log_writer = writer(&disk, u64::MAX);
         let batch = (0..5).map(|n| members(json!({ "n": n }))).collect();
-        own.append(batch);
+        log_writer.append(batch);
         let text = whole_text(&disk);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let after = |lines: &[&str]| {

@@ -50,8 +50,8 @@ fn write_value(value: &Value, out: &mut Vec<u8>, depth: usize) -> Result<(), Not
         Value::Array(items) => {
             deeper(depth)?;
             out.push(b'[');
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
                     out.push(b',');
                 }
                 write_value(item, out, depth + 1)?;
@@ -79,8 +79,8 @@ fn write_object(
     let mut members: Vec<_> = object.iter().collect();
     members.sort_unstable_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
     out.push(b'{');
-    for (place, (name, value)) in members.into_iter().enumerate() {
-        if place > 0 {
+    for (index, (name, value)) in members.into_iter().enumerate() {
+        if index > 0 {
             out.push(b',');
         }
         write_string(name, out);
@@ -111,7 +111,7 @@ fn write_number(number: &Number, out: &mut Vec<u8>) -> Result<(), NotCanonical> 
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut plain = 0;
-    for (place, byte) in text.bytes().enumerate() {
+    for (index, byte) in text.bytes().enumerate() {
         let escape: &[u8] = match byte {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",
@@ -123,8 +123,8 @@ pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
             0..0x20 => b"",
             _ => continue,
         };
-        out.extend_from_slice(&text.as_bytes()[plain..place]);
-        plain = place + 1;
+        out.extend_from_slice(&text.as_bytes()[plain..index]);
+        plain = index + 1;
         match escape {
             b"" => _ = write!(out, "\\u{byte:04x}"),
             escape => out.extend_from_slice(escape),
@@ -163,9 +163,9 @@ mod tests {
         fn output_matches_rfc_8785(value in value()) {
             let mut object = Map::new();
             object.insert(String::from("member"), value);
-            let own = String::from_utf8(canonical(&object).unwrap()).unwrap();
+            let text = String::from_utf8(canonical(&object).unwrap()).unwrap();
             let standard = serde_json_canonicalizer::to_string(&Value::Object(object)).unwrap();
-            prop_assert_eq!(own, standard);
+            prop_assert_eq!(text, standard);
         }
     }
 

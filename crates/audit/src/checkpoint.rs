@@ -236,11 +236,11 @@ mod tests {
     #[test]
     fn checkpoint_is_one_canonical_line() {
         let (chain, hash) = (position().chain, position().last.hash);
-        let wanted = format!(
+        let expected = format!(
             r#"{{"chain":"{chain}","counter":3,"hash":"{hash}","log":"log","seq":7,"timestamp":"2026-01-02T03:04:05.678Z","v":1}}"#
         );
         let text = written(None);
-        assert_eq!(text, wanted + "\n");
+        assert_eq!(text, expected + "\n");
         let read = Checkpoint::read(text.as_bytes()).unwrap();
         assert_eq!((read.counter, read.receipt()), (3, position().last));
         assert_eq!((read.key_id.clone(), read.is_signed()), (None, false));
@@ -251,10 +251,10 @@ mod tests {
     fn signature_is_valid_for_its_key_and_content_only() {
         let signer = Signer::new(key(1)).unwrap();
         let text = written(Some(&signer));
-        let (own, other) = (key(1).public_key().clone(), key(2).public_key().clone());
+        let (key_of_signer, other) = (key(1).public_key().clone(), key(2).public_key().clone());
         let read = Checkpoint::read(text.as_bytes()).unwrap();
         assert_eq!(read.key_id.as_deref(), Some(signer.key_id()));
-        assert!(read.is_signed_by(&[other.clone(), own.clone()]));
+        assert!(read.is_signed_by(&[other.clone(), key_of_signer.clone()]));
         assert!(!read.is_signed_by(&[other]));
         for (was, is) in [
             ("\"seq\":7", "\"seq\":8"),
@@ -264,7 +264,10 @@ mod tests {
             let changed = text.replace(was, is);
             assert_ne!(changed, text);
             let read = Checkpoint::read(changed.as_bytes()).unwrap();
-            assert!(!read.is_signed_by(std::slice::from_ref(&own)), "{was}");
+            assert!(
+                !read.is_signed_by(std::slice::from_ref(&key_of_signer)),
+                "{was}"
+            );
         }
         let bare: Map<String, Value> = serde_json::from_str(&written(Some(&signer))).unwrap();
         let body = canonical(&{
@@ -279,7 +282,7 @@ mod tests {
         let pem = elsewhere.to_pem(LineEnding::LF).unwrap();
         bare.insert(String::from("signature"), Value::from(pem));
         let read = Checkpoint::read(&canonical(&bare).unwrap()).unwrap();
-        assert!(!read.is_signed_by(&[own]));
+        assert!(!read.is_signed_by(&[key_of_signer]));
     }
 
     #[test]

@@ -159,23 +159,26 @@ mod tests {
     #[test]
     fn checkpoint_is_never_torn_and_never_goes_back() {
         let workload = |disk: &SimDisk| {
-            let place = CheckpointFile::new(disk.clone(), "checkpoint");
+            let file = CheckpointFile::new(disk.clone(), "checkpoint");
             for seq in [3, 5, 9] {
-                if place.replace(&new(seq)).is_ok() {
+                if file.replace(&new(seq)).is_ok() {
                     disk.mark(seq);
                 }
             }
         };
         let check = |disk: &SimDisk, acknowledged: &[String]| {
             let acknowledged = acknowledged.iter().map(|seq| seq.parse::<u64>().unwrap());
-            let found = existing(disk);
-            assert!(found.map(|(_, seq)| seq) >= acknowledged.max(), "{found:?}");
+            let stored = existing(disk);
+            assert!(
+                stored.map(|(_, seq)| seq) >= acknowledged.max(),
+                "{stored:?}"
+            );
             assert!(
                 CheckpointFile::new(disk.clone(), "checkpoint")
                     .replace(&new(10))
                     .unwrap()
             );
-            let counter = found.map_or(0, |(counter, _)| counter) + 1;
+            let counter = stored.map_or(0, |(counter, _)| counter) + 1;
             assert_eq!(existing(disk), Some((counter, 10)));
         };
         let trials = Trials::new().crash_after_faults();
@@ -185,26 +188,26 @@ mod tests {
     #[test]
     fn older_position_replaces_nothing() {
         let disk = SimDisk::new(1);
-        let place = CheckpointFile::new(disk.clone(), "checkpoint");
-        assert!(place.replace(&new(5)).unwrap());
-        assert!(!place.replace(&new(5)).unwrap());
-        assert!(!place.replace(&new(4)).unwrap());
-        assert!(place.replace(&new(6)).unwrap());
+        let file = CheckpointFile::new(disk.clone(), "checkpoint");
+        assert!(file.replace(&new(5)).unwrap());
+        assert!(!file.replace(&new(5)).unwrap());
+        assert!(!file.replace(&new(4)).unwrap());
+        assert!(file.replace(&new(6)).unwrap());
         assert_eq!(existing(&disk), Some((2, 6)));
     }
 
     #[test]
     fn other_chain_is_refused_unless_it_is_new() {
         let disk = SimDisk::new(1);
-        let place = CheckpointFile::new(disk.clone(), "checkpoint");
-        place.replace(&new(5)).unwrap();
+        let file = CheckpointFile::new(disk.clone(), "checkpoint");
+        file.replace(&new(5)).unwrap();
         let mut other = new(8);
         other.position.chain = Hash::of(&[b"other"]);
-        let refused = place.replace(&other).unwrap_err();
+        let refused = file.replace(&other).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
         other.position.last.seq = 1;
         other.new_chain = true;
-        assert!(place.replace(&other).unwrap());
+        assert!(file.replace(&other).unwrap());
         assert_eq!(existing(&disk), Some((2, 1)));
     }
 

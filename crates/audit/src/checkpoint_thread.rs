@@ -277,8 +277,11 @@ mod tests {
             let last = writer.settle().unwrap().map_or(0, |last| last.seq);
             let written = written.last().map_or(0, |seq| seq.parse().unwrap());
             let existing = checkpoints(disk).files[0].read().unwrap();
-            let seen = existing.as_ref().map_or(0, |checkpoint| checkpoint.seq);
-            assert!(written <= seen && seen <= last, "{written} {seen} {last}");
+            let stored = existing.as_ref().map_or(0, |checkpoint| checkpoint.seq);
+            assert!(
+                written <= stored && stored <= last,
+                "{written} {stored} {last}"
+            );
             let existing: Vec<_> = existing.into_iter().collect();
             let verified = verify_against(disk.clone(), "log", &existing).unwrap();
             assert_eq!(verified.flaw, None);

@@ -388,14 +388,14 @@ mod tests {
                     other => panic!("{other:?}"),
                 }
             }
-            let found = disk.list("").unwrap().into_iter();
-            let found = found.filter_map(|name| name.into_string().ok());
-            let found: Vec<_> = found
+            let names = disk.list("").unwrap().into_iter();
+            let names = names.filter_map(|name| name.into_string().ok());
+            let names: Vec<_> = names
                 .filter(|name| name.contains(".quarantined."))
                 .collect();
-            let all: String = found.iter().map(|name| text(disk, name)).collect();
+            let all: String = names.iter().map(|name| text(disk, name)).collect();
             for old in &old {
-                assert!(all.contains(old.as_str()), "{found:?}");
+                assert!(all.contains(old.as_str()), "{names:?}");
             }
             let verified = verify(disk.clone(), "log").unwrap();
             assert_eq!(verified.flaw, None);

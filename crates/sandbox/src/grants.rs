@@ -353,17 +353,17 @@ mod tests {
                 "home/f".into(),
             ],
         );
-        let (root, own) = (base.join("home/work"), base.join("home/own"));
+        let (root, hidden_directory) = (base.join("home/work"), base.join("home/own"));
         let read = [
             base.clone(),
             base.join("missing"),
-            own.join("key"),
+            hidden_directory.join("key"),
             root.join("s"),
         ];
         let mut all = Vec::new();
         let builder = GrantBuilder {
             read: &read,
-            hide: &[own],
+            hide: &[hidden_directory],
             ..builder(&root, &[])
         };
         for path in builder.read {

@@ -125,13 +125,13 @@ mod tests {
     #[test]
     fn everything_in_the_directory_is_removed() {
         let base = tempfile::tempdir().unwrap();
-        let kept = base.path().join("kept");
-        fs::create_dir(&kept).unwrap();
-        fs::write(kept.join("file"), "").unwrap();
+        let outside = base.path().join("kept");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "").unwrap();
         let path = base.path().join("scratch");
         let scratch = Scratch::create(&path).unwrap();
         assert!(path.join("home").is_dir() && path.join("tmp").is_dir());
-        symlink(&kept, path.join("tmp/link")).unwrap();
+        symlink(&outside, path.join("tmp/link")).unwrap();
         for taken in ["moved.1", "moved.2/full", "a/b/c", "a/d/e"] {
             fs::create_dir_all(path.join(taken)).unwrap();
         }
@@ -140,7 +140,7 @@ mod tests {
         fs::set_permissions(path.join("a/b"), Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert!(!path.exists());
-        assert!(kept.join("file").exists());
+        assert!(outside.join("file").exists());
     }
 
     #[test]

@@ -48,13 +48,13 @@ fn removed_and_swapped_lines_are_detected() {
     let (_, text) = ten_lines();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for gone in 0..10 {
-        let mut left = lines.clone();
-        left.remove(gone);
+        let mut remaining = lines.clone();
+        remaining.remove(gone);
         let expected = match gone {
             9 => LogFlaw::Truncated(10),
             gone => LogFlaw::Missing(gone as u64 + 1),
         };
-        assert_eq!(flaw_of_text(&left.concat()), Some(expected));
+        assert_eq!(flaw_of_text(&remaining.concat()), Some(expected));
     }
     for index in 0..9 {
         let mut swapped = lines.clone();
@@ -70,17 +70,17 @@ fn removed_and_swapped_lines_are_detected() {
 fn truncated_log_is_detected() {
     let (_, text) = ten_lines();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    for kept in 0..10 {
-        let cut = lines[..kept].concat();
+    for count in 0..10 {
+        let cut = lines[..count].concat();
         assert_eq!(
             flaw_of_text(&cut),
-            Some(LogFlaw::Truncated(kept as u64 + 1))
+            Some(LogFlaw::Truncated(count as u64 + 1))
         );
-        // Also within a line: a crash does not remove what a checkpoint names.
-        let cut = cut + &lines[kept][..20];
+        // Also within a line: a crash does not remove a line that a checkpoint names.
+        let cut = cut + &lines[count][..20];
         assert_eq!(
             flaw_of_text(&cut),
-            Some(LogFlaw::Truncated(kept as u64 + 1))
+            Some(LogFlaw::Truncated(count as u64 + 1))
         );
     }
     let (fixture, _) = ten_lines();
@@ -90,14 +90,14 @@ fn truncated_log_is_detected() {
 
 #[test]
 fn rewritten_log_is_detected() {
-    for kept in [0, 4, 9] {
+    for count in [0, 4, 9] {
         let (fixture, text) = ten_lines();
-        let first: String = text.split_inclusive('\n').take(kept).collect();
+        let first: String = text.split_inclusive('\n').take(count).collect();
         fixture.set(&first);
-        fixture.append_with(10 - kept as u64, "forged", LogOptions::default());
+        fixture.append_with(10 - count as u64, "forged", LogOptions::default());
         assert_eq!(verify(fixture.log.clone(), "log").unwrap().flaw, None);
         // A checkpoint names the first line and the last.
-        let expected = LogFlaw::Rewritten(if kept == 0 { 1 } else { 10 });
+        let expected = LogFlaw::Rewritten(if count == 0 { 1 } else { 10 });
         assert_eq!(flaw_of(&fixture), Some(expected));
         fixture.append_with(5, "more", LogOptions::default());
         assert_eq!(flaw_of(&fixture), Some(expected));

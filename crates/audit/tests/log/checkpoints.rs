@@ -109,12 +109,12 @@ fn log_that_ends_before_its_checkpoint_is_refused() {
     let fixture = LogFixture::new();
     fixture.append(5, "a");
     let text = fixture.text();
-    let kept: String = text.split_inclusive('\n').take(3).collect();
-    for less in [kept.as_str(), &text[..text.len() - 9], ""] {
+    let beginning: String = text.split_inclusive('\n').take(3).collect();
+    for less in [beginning.as_str(), &text[..text.len() - 9], ""] {
         fixture.set(less);
         let refused = Log::open(fixture.log.clone(), "log", fixture.options());
         let seq = less.lines().count().min(4) as u64;
-        let whole = if less == kept { 3 } else { seq };
+        let whole = if less == beginning { 3 } else { seq };
         match refused {
             Err(AppendError::Broken(seq)) => assert_eq!(seq, whole),
             other => panic!("{other:?}"),
@@ -122,18 +122,18 @@ fn log_that_ends_before_its_checkpoint_is_refused() {
         assert_eq!(fixture.text(), less);
     }
     // Without checkpoints this cannot be detected.
-    fixture.set(&kept);
+    fixture.set(&beginning);
     Log::open(fixture.log.clone(), "log", LogOptions::default()).unwrap();
 }
 
-/// The next checkpoint would hide that, however long the log is.
+/// Otherwise the next checkpoint would hide the change.
 #[test]
 fn rewritten_log_is_refused() {
-    for (kept, small) in [(0, false), (4, false), (4, true)] {
+    for (count, small) in [(0, false), (4, false), (4, true)] {
         let fixture = LogFixture::new();
         fixture.append(10, "a");
         let text = fixture.text();
-        fixture.set(&text.split_inclusive('\n').take(kept).collect::<String>());
+        fixture.set(&text.split_inclusive('\n').take(count).collect::<String>());
         let forged = LogOptions {
             rotate_at: if small { 1000 } else { u64::MAX },
             ..LogOptions::default()

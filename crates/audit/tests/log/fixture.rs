@@ -72,8 +72,8 @@ impl LogFixture {
 }
 
 pub(crate) fn checkpoint(disk: &SimDisk) -> Checkpoint {
-    let place = CheckpointFile::new(disk.clone(), "checkpoint");
-    place.read().unwrap().unwrap()
+    let file = CheckpointFile::new(disk.clone(), "checkpoint");
+    file.read().unwrap().unwrap()
 }
 
 pub(crate) fn text(disk: &SimDisk, name: &str) -> String {

@@ -92,7 +92,7 @@ fn receipts_of_killed_processes_are_in_the_log() {
         receipts.extend(rest.filter_map(|line| parse_receipt(&line)));
         appender.wait().unwrap();
     }
-    // Opening the log settles what the last process left unfinished.
+    // Opening the log completes the unfinished write of the last process.
     let disk = RealDisk::at(directory.path()).unwrap();
     drop(Log::open(disk, "log", options(directory.path())).unwrap());
     let all = verified_lines(directory.path());
