@@ -91,11 +91,11 @@ mod tests {
     #[test]
     fn every_number_is_visited_once_in_ascending_order() {
         for count in [0, 1, 17, 1000] {
-            let seen = over(count, Vec::new, |seen: &mut Vec<usize>, number| {
-                seen.push(number)
+            let visited = over(count, Vec::new, |visited: &mut Vec<usize>, number| {
+                visited.push(number)
             });
-            assert!(seen.iter().all(|seen| seen.is_sorted()));
-            let mut all: Vec<_> = seen.concat();
+            assert!(visited.iter().all(|visited| visited.is_sorted()));
+            let mut all: Vec<_> = visited.concat();
             all.sort_unstable();
             assert_eq!(all, (0..count).collect::<Vec<_>>());
         }

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn counted<C: FromIterator<(String, u32)>>(counter: &WordCounter) -> C {
+    fn counts_of<C: FromIterator<(String, u32)>>(counter: &WordCounter) -> C {
         let spelled = |word| str::from_utf8(counter.spelled(word)).unwrap().to_owned();
         let words = counter.words().iter();
         words.map(|word| (spelled(word), word.count)).collect()
@@ -221,7 +221,7 @@ mod tests {
         let text: Vec<String> = (0..20_000).map(|n| format!("w{}", n % 7_000)).collect();
         let mut counter = WordCounter::default();
         let total = counter.count(&text.join("\n"));
-        let counted: Vec<_> = counted(&counter);
+        let counted: Vec<_> = counts_of(&counter);
         let expected: Vec<_> = (0..7_000)
             .map(|n| (format!("w{n}"), if n < 6_000 { 3 } else { 2 }))
             .collect();
@@ -240,7 +240,7 @@ mod tests {
             let mut counter = WordCounter::default();
             counter.count("other words before");
             let total = counter.count(&text);
-            let counted: std::collections::BTreeMap<_, _> = counted(&counter);
+            let counted: std::collections::BTreeMap<_, _> = counts_of(&counter);
             let mut plainly = std::collections::BTreeMap::new();
             plain.iter().for_each(|word| *plainly.entry(word.clone()).or_insert(0) += 1);
             prop_assert_eq!((total, counted), (plain.len() as u64, plainly));

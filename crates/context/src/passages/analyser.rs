@@ -136,7 +136,7 @@ impl Analyser {
 mod tests {
     use super::*;
 
-    fn analysed(text: &str) -> String {
+    fn terms_of(text: &str) -> String {
         let mut terms = Vec::new();
         Analyser::new().analyse(text, |term| terms.push(term.to_owned()));
         terms.join(" ")
@@ -160,7 +160,7 @@ mod tests {
             ("the of and", ""),
             ("", ""),
         ] {
-            assert_eq!(analysed(text), expected, "{text}");
+            assert_eq!(terms_of(text), expected, "{text}");
         }
     }
 

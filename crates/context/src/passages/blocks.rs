@@ -216,11 +216,11 @@ fn may_be_heading(content: &str, range: &Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(content: &str) -> Vec<String> {
-        let mut shown = Vec::new();
+    fn describe_blocks(content: &str) -> Vec<String> {
+        let mut lines = Vec::new();
         blocks(content, |block| {
             let text = &content[block.range];
-            shown.push(match block.kind {
+            lines.push(match block.kind {
                 BlockKind::FrontMatter { title } => format!("front {title:?}: {text:?}"),
                 BlockKind::Heading { level, text: words } => {
                     format!("h{level} {:?}: {text:?}", content[words].trim())
@@ -229,13 +229,13 @@ mod tests {
                 BlockKind::Text => format!("text: {text:?}"),
             });
         });
-        shown
+        lines
     }
 
     #[test]
     fn headings_fences_and_paragraphs_are_recognised() {
         let content = "---\ntitle: T\n---\n\n# One #\nword\nword\n```sh\n# no heading\n\n```\nTwo\n===\n\n#none\n   ### ###\n";
-        insta::assert_debug_snapshot!(shown(content), @r##"
+        insta::assert_debug_snapshot!(describe_blocks(content), @r##"
         [
             "front Some(\"T\"): \"---\\ntitle: T\\n---\"",
             "h1 \"One\": \"# One #\"",
@@ -261,22 +261,25 @@ mod tests {
             "a\n- - -",
             "#hash",
         ] {
-            let found = shown(content);
-            assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with("text"), "{found:?}");
+            let described = describe_blocks(content);
+            assert_eq!(described.len(), 1, "{described:?}");
+            assert!(described[0].starts_with("text"), "{described:?}");
         }
     }
 
     #[test]
     fn fence_closes_at_its_own_character_and_length() {
         assert_eq!(
-            shown("````\n```\n~~~~\n````\nafter"),
+            describe_blocks("````\n```\n~~~~\n````\nafter"),
             ["fence: \"````\\n```\\n~~~~\\n````\"", "text: \"after\""]
         );
-        assert_eq!(shown("~~~\n\n# x\n\n"), ["fence: \"~~~\\n\\n# x\""]);
-        assert_eq!(shown("```a``` b"), ["text: \"```a``` b\""]);
         assert_eq!(
-            shown("- item\n\n      ```js\n      # x\n      ```"),
+            describe_blocks("~~~\n\n# x\n\n"),
+            ["fence: \"~~~\\n\\n# x\""]
+        );
+        assert_eq!(describe_blocks("```a``` b"), ["text: \"```a``` b\""]);
+        assert_eq!(
+            describe_blocks("- item\n\n      ```js\n      # x\n      ```"),
             [
                 "text: \"- item\"",
                 "fence: \"      ```js\\n      # x\\n      ```\""
@@ -287,10 +290,10 @@ mod tests {
     #[test]
     fn carriage_returns_and_unicode_white_space_are_blank() {
         assert_eq!(
-            shown("# A\r\n\r\nb\r\n\u{85}\n\u{2028}c\r\n"),
+            describe_blocks("# A\r\n\r\nb\r\n\u{85}\n\u{2028}c\r\n"),
             ["h1 \"A\": \"# A\"", "text: \"b\"", "text: \"\\u{2028}c\""]
         );
-        assert_eq!(shown("\r\n \u{3000}\n\t\n"), Vec::<String>::new());
-        assert_eq!(shown("\0\n"), ["text: \"\\0\""]);
+        assert_eq!(describe_blocks("\r\n \u{3000}\n\t\n"), Vec::<String>::new());
+        assert_eq!(describe_blocks("\0\n"), ["text: \"\\0\""]);
     }
 }

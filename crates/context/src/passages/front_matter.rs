@@ -93,8 +93,8 @@ mod tests {
             ("---\nsubtitle: A\nshort-title: b\n---\n", None),
             ("---\ntitle:\n---\n", None),
         ] {
-            let found = find(content).unwrap();
-            assert_eq!(found.title.as_deref(), expected, "{content:?}");
+            let matter = find(content).unwrap();
+            assert_eq!(matter.title.as_deref(), expected, "{content:?}");
         }
     }
 

@@ -57,9 +57,9 @@ mod tests {
         #[test]
         fn logarithm_agrees_with_floating_point(numerator: u64, denominator: u64) {
             let (low, high) = (numerator.min(denominator).max(1), numerator.max(denominator).max(1));
-            let found = ln_ratio(high, low) as f64 / UNIT;
+            let actual = ln_ratio(high, low) as f64 / UNIT;
             let expected = (high as f64 / low as f64).ln();
-            prop_assert!((found - expected).abs() < 2e-9, "{found} {expected}");
+            prop_assert!((actual - expected).abs() < 2e-9, "{actual} {expected}");
         }
 
         #[test]

@@ -71,14 +71,14 @@ mod tests {
     use proptest::prelude::*;
 
     /// BM25 in floating point.
-    fn plain(passages: u32, holding: u32, tf: u32, length: u32, total: u64) -> f64 {
+    fn bm25(passages: u32, holding: u32, tf: u32, length: u32, total: u64) -> f64 {
         let (all, holding, tf) = (f64::from(passages), f64::from(holding), f64::from(tf));
         let average = total as f64 / all;
         let idf = (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln();
         idf * tf / (tf + 1.2 * (0.25 + 0.75 * f64::from(length) / average))
     }
 
-    fn ours(passages: u32, holding: u32, tf: u32, length: u32, total: u64) -> u64 {
+    fn score(passages: u32, holding: u32, tf: u32, length: u32, total: u64) -> u64 {
         let norm = Norm::new(length, passages, total);
         weight(Idf::new(passages, holding), tf, norm)
     }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn weight_agrees_with_a_calculation_by_hand() {
         // ln(2002 / 21) · 3 / (3 + 1.2) is 3.2552710…; the logarithm was rounded down before.
-        assert_eq!(ours(1000, 10, 3, 100, 100_000), 3_255_270);
+        assert_eq!(score(1000, 10, 3, 100, 100_000), 3_255_270);
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
                 for tf in [0, 1, MOST] {
                     for length in [0, 1, MOST] {
                         for total in [0, 1, u64::MAX] {
-                            assert!(ours(passages, holding, tf, length, total) >= 1);
+                            assert!(score(passages, holding, tf, length, total) >= 1);
                         }
                     }
                 }
@@ -120,24 +120,24 @@ mod tests {
     proptest! {
         #[test]
         fn weight_agrees_with_bm25((passages, holding, tf, length, total) in collection()) {
-            let found = ours(passages, holding, tf, length, total) as f64;
-            let expected = plain(passages, holding, tf, length, total) * SCALE as f64;
-            prop_assert!((found - expected).abs() <= 2.0 + expected * 1e-6, "{found} {expected}");
+            let actual = score(passages, holding, tf, length, total) as f64;
+            let expected = bm25(passages, holding, tf, length, total) * SCALE as f64;
+            prop_assert!((actual - expected).abs() <= 2.0 + expected * 1e-6, "{actual} {expected}");
         }
 
         #[test]
         fn weight_grows_with_term_frequency((passages, holding, tf, length, total) in collection(), more: u32) {
             let higher = tf.saturating_add(more);
-            prop_assert!(ours(passages, holding, tf, length, total) <= ours(passages, holding, higher, length, total));
+            prop_assert!(score(passages, holding, tf, length, total) <= score(passages, holding, higher, length, total));
         }
 
         #[test]
         fn weight_falls_with_length_and_document_frequency(
             (passages, holding, tf, length, total) in collection(), more: u32,
         ) {
-            let weight = ours(passages, holding, tf, length, total);
-            prop_assert!(ours(passages, holding, tf, length.saturating_add(more), total) <= weight);
-            prop_assert!(ours(passages, holding.saturating_add(more), tf, length, total) <= weight);
+            let weight = score(passages, holding, tf, length, total);
+            prop_assert!(score(passages, holding, tf, length.saturating_add(more), total) <= weight);
+            prop_assert!(score(passages, holding.saturating_add(more), tf, length, total) <= weight);
         }
     }
 }

@@ -197,10 +197,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        words(text, |word| found.push(word.to_owned()));
-        found
+    fn words_of(text: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        words(text, |word| all.push(word.to_owned()));
+        all
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             ("'", ""),
             ("''s", "s"),
         ] {
-            assert_eq!(found(text).join(" "), expected, "{text:?}");
+            assert_eq!(words_of(text).join(" "), expected, "{text:?}");
         }
     }
 
@@ -233,22 +233,22 @@ mod tests {
             ("snake_case", "snake case"),
             ("éÉ", "é é éé"),
         ] {
-            assert_eq!(found(text).join(" "), expected, "{text:?}");
+            assert_eq!(words_of(text).join(" "), expected, "{text:?}");
         }
     }
 
     #[test]
     fn long_word_is_cut() {
         let beginning = "a".repeat(MOST_BYTES);
-        assert_eq!(found(&"a".repeat(1000)), [beginning.as_str()]);
-        assert_eq!(found(&"A".repeat(1000)), [beginning.as_str()]);
-        assert!(found(&"é".repeat(1000))[0].len() <= MOST_BYTES + 3);
+        assert_eq!(words_of(&"a".repeat(1000)), [beginning.as_str()]);
+        assert_eq!(words_of(&"A".repeat(1000)), [beginning.as_str()]);
+        assert!(words_of(&"é".repeat(1000))[0].len() <= MOST_BYTES + 3);
     }
 
     proptest! {
         #[test]
         fn words_consist_of_letters_and_digits(text in "\\PC*|[a-zA-Z0-9' éÉ日’\u{301}\u{ad}-]*") {
-            for word in found(&text) {
+            for word in words_of(&text) {
                 prop_assert!(!word.is_empty() && word.len() <= MOST_BYTES + 8);
                 let first = word.chars().next().unwrap();
                 prop_assert!(first.is_alphanumeric(), "{:?}", word);
@@ -257,8 +257,8 @@ mod tests {
 
         #[test]
         fn case_of_whole_words_is_ignored(text in "[a-z0-9 '-]*") {
-            let upper = found(&text.to_uppercase());
-            prop_assert_eq!(found(&text), upper);
+            let upper = words_of(&text.to_uppercase());
+            prop_assert_eq!(words_of(&text), upper);
         }
     }
 }

@@ -73,7 +73,7 @@ mod tests {
         })
     }
 
-    fn held(recent: &RecentDocuments) -> usize {
+    fn total_bytes(recent: &RecentDocuments) -> usize {
         let ages = lock(&recent.0);
         let all = ages.young.values().chain(ages.old.values());
         all.map(|one| size_of(one)).sum()
@@ -87,9 +87,9 @@ mod tests {
             assert!(recent.get(number).is_some());
             // A document that is used again and again stays.
             assert!(recent.get(0).is_some());
-            assert!(held(&recent) <= MAX_RECENT);
+            assert!(total_bytes(&recent) <= MAX_RECENT);
         }
-        assert!(held(&recent) > MAX_RECENT / 3);
+        assert!(total_bytes(&recent) > MAX_RECENT / 3);
         assert!(recent.get(1).is_none());
         recent.keep(1, &document("x".repeat(MAX_RECENT)));
         assert!(recent.get(1).is_none());

@@ -203,7 +203,7 @@ mod tests {
         Schema::new(A::schema()).unwrap()
     }
 
-    fn agree<A: Arguments>(schema: &Schema, arguments: &Value) {
+    fn check_agreement<A: Arguments>(schema: &Schema, arguments: &Value) {
         let parsed = serde_json::from_value::<A>(arguments.clone());
         let admitted = schema.check(arguments);
         assert_eq!(admitted.is_ok(), parsed.is_ok(), "{arguments}");
@@ -220,16 +220,16 @@ mod tests {
             ..ProptestConfig::default()
         };
         proptest!(config, |(mut arguments in arguments())| {
-            agree::<QueryArguments>(&of_query, &arguments);
+            check_agreement::<QueryArguments>(&of_query, &arguments);
             if let Some(members) = arguments.as_object_mut() {
                 members.shift_remove("query");
                 members.shift_remove("budget");
             }
-            agree::<CacheArguments>(&of_cache, &arguments);
+            check_agreement::<CacheArguments>(&of_cache, &arguments);
             if let Some(members) = arguments.as_object_mut() {
                 members.shift_remove("cache");
             }
-            agree::<NoArguments>(&of_nothing, &arguments);
+            check_agreement::<NoArguments>(&of_nothing, &arguments);
         });
     }
 

@@ -200,7 +200,7 @@ mod tests {
         shards.into_iter().map(TermShard::sorted).collect()
     }
 
-    fn written(merge: impl FnOnce(&mut IndexWriter<&mut Vec<u8>>)) -> Vec<u8> {
+    fn written_by(merge: impl FnOnce(&mut IndexWriter<&mut Vec<u8>>)) -> Vec<u8> {
         let mut out = Vec::new();
         let version = Digest::of(b"cache");
         let mut writer = IndexWriter::new(&mut out, version, None);
@@ -220,8 +220,8 @@ mod tests {
     fn merging_two_halves_gives_the_bytes_of_one_merge() {
         let shards = shards();
         assert!(shards.iter().all(|shard| shard.behind(LOWER).is_some()));
-        let halves = written(|writer| merge(writer, &shards, None, None).unwrap());
-        let whole = written(|writer| {
+        let halves = written_by(|writer| merge(writer, &shards, None, None).unwrap());
+        let whole = written_by(|writer| {
             let mut sources: Vec<_> = shards.iter().map(|one| source(one.all(), None)).collect();
             each(&mut sources, |term, units, list| {
                 writer.term(term, units, list)

@@ -30,26 +30,26 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
     let terms = query_terms(query);
     let mut hits = Vec::new();
     for (number, (held, length, tokens)) in (0..).zip(&passages) {
-        let mut why = Vec::new();
+        let mut term_scores = Vec::new();
         for term in &terms {
             let Some(tf) = held.get(term) else { continue };
             let holding = passages
                 .iter()
                 .filter(|passage| passage.0.contains_key(term));
             let idf = Idf::new(count, holding.count() as u32);
-            why.push(TermWeight {
+            term_scores.push(TermWeight {
                 term: term.clone(),
                 tf: *tf,
                 weight: weight(idf, *tf, Norm::new(*length, count, total)),
             });
         }
-        if !why.is_empty() {
-            why.sort_by_key(|term| (Reverse(term.weight), term.term.clone()));
-            let score = why.iter().map(|term| term.weight).sum();
+        if !term_scores.is_empty() {
+            term_scores.sort_by_key(|term| (Reverse(term.weight), term.term.clone()));
+            let score = term_scores.iter().map(|term| term.weight).sum();
             let hit = PassageHit {
                 passage: number,
                 score,
-                terms: why,
+                terms: term_scores,
             };
             hits.push((hit, u64::from(*tokens)));
         }
@@ -114,8 +114,8 @@ fn many_matches_are_taken_in_order() {
 #[test]
 fn ties_go_to_the_earlier_passage() {
     let index = MemoryIndex::new(["same words", "same words", "same words"]);
-    let found = index.search("word", 100);
-    let order: Vec<u32> = found.hits.iter().map(|hit| hit.passage).collect();
+    let outcome = index.search("word", 100);
+    let order: Vec<u32> = outcome.hits.iter().map(|hit| hit.passage).collect();
     assert_eq!(order, [0, 1, 2]);
 }
 
@@ -123,19 +123,19 @@ fn ties_go_to_the_earlier_passage() {
 fn passage_beyond_the_budget_is_skipped() {
     let long = format!("apple apple {}", "pear ".repeat(100));
     let index = MemoryIndex::new([long.as_str(), "apple and more"]);
-    let found = index.search("apple", 10);
-    assert_eq!(found.hits.len(), 1);
-    assert_eq!(found.hits[0].passage, 1);
-    assert_eq!((found.considered, found.tokens_used), (2, 4));
+    let outcome = index.search("apple", 10);
+    assert_eq!(outcome.hits.len(), 1);
+    assert_eq!(outcome.hits[0].passage, 1);
+    assert_eq!((outcome.considered, outcome.tokens_used), (2, 4));
 }
 
 #[test]
 fn query_without_a_match_selects_nothing() {
     let index = MemoryIndex::new(["some text", ""]);
     for query in ["", "the", "?!", "absent"] {
-        let found = index.search(query, 1000);
+        let outcome = index.search(query, 1000);
         assert_eq!(
-            (found.hits.len(), found.considered, found.tokens_used),
+            (outcome.hits.len(), outcome.considered, outcome.tokens_used),
             (0, 0, 0)
         );
     }
@@ -155,9 +155,9 @@ fn repeated_query_term_counts_once() {
 #[test]
 fn query_of_stop_words_matches_headings() {
     let index = MemoryIndex::new(["# this\n\nA keyword.", "# that\n\nIt is this."]);
-    let found = index.search("this", 1000);
-    assert_eq!(found.considered, 1);
-    assert_eq!(found.hits[0].terms[0].term, "this");
+    let outcome = index.search("this", 1000);
+    assert_eq!(outcome.considered, 1);
+    assert_eq!(outcome.hits[0].terms[0].term, "this");
     assert_eq!(index.search("this keyword", 1000).hits[0].terms.len(), 1);
 }
 
@@ -169,7 +169,7 @@ fn many_terms_with_a_large_budget_take_linear_time() {
     let query: String = (0..9000)
         .map(|number| format!("w{} ", number % 3000))
         .collect();
-    let found = index.search(&format!("every {query}"), u64::MAX);
-    assert_eq!(found.hits.len(), 2000);
-    assert!(found.hits.iter().all(|hit| hit.terms.len() == 2));
+    let outcome = index.search(&format!("every {query}"), u64::MAX);
+    assert_eq!(outcome.hits.len(), 2000);
+    assert!(outcome.hits.iter().all(|hit| hit.terms.len() == 2));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn shown(content: &str) -> String {
+fn describe_passages(content: &str) -> String {
     split(content)
         .iter()
         .map(|passage| {
@@ -29,7 +29,7 @@ fn sections_are_cut_at_headings_and_paragraphs_are_packed() {
         "---\ntitle: Page\n---\n\n{p}\n\n{p}\n\n## One\n\n{p}\n\n### Deep\n\n{p}\n{p}\n\n## Two\n\n{p}\n\n{p}\n",
         p = prose(90)
     );
-    insta::assert_snapshot!(shown(&content), @r####"
+    insta::assert_snapshot!(describe_passages(&content), @r####"
     1-7 [Page] 921 "---\ntitle: Page\n---\n\nwor"
     9-11 [Page > One] 457 "## One\n\nword word word w"
     13-16 [Page > One > Deep] 909 "### Deep\n\nword word word"
@@ -43,7 +43,7 @@ fn small_section_is_joined_with_the_next_under_their_common_headings() {
         "# Page\n\n## See\n\nthis\n\n### Deeper\n\nthat\n\n## Also\n\nthose\n\n## Long\n\n{}",
         prose(310)
     );
-    insta::assert_snapshot!(shown(&content), @r####"
+    insta::assert_snapshot!(describe_passages(&content), @r####"
     1-13 [Page] 54 "# Page\n\n## See\n\nthis\n\n##"
     15-17 [Page > Long] 1558 "## Long\n\nword word word "
     "####);
@@ -51,13 +51,13 @@ fn small_section_is_joined_with_the_next_under_their_common_headings() {
 
 #[test]
 fn heading_without_text_stays_with_the_next_section() {
-    insta::assert_snapshot!(shown("# A\n\n## B\n\n### C\n\ntext\n"), @r####"
+    insta::assert_snapshot!(describe_passages("# A\n\n## B\n\n### C\n\ntext\n"), @r####"
     1-7 [A > B > C] 22 "# A\n\n## B\n\n### C\n\ntext"
     "####);
-    insta::assert_snapshot!(shown("# A\n\n## B\n"), @r####"
+    insta::assert_snapshot!(describe_passages("# A\n\n## B\n"), @r####"
     1-3 [A > B] 9 "# A\n\n## B"
     "####);
-    insta::assert_snapshot!(shown("---\ntitle: A\n---\n# A\n"), @r####"
+    insta::assert_snapshot!(describe_passages("---\ntitle: A\n---\n# A\n"), @r####"
     1-4 [A] 20 "---\ntitle: A\n---\n# A"
     "####);
 }
@@ -65,16 +65,16 @@ fn heading_without_text_stays_with_the_next_section() {
 #[test]
 fn long_text_is_cut_at_lines_then_spaces_then_anywhere() {
     let lines = format!("{}\n", prose(20)).repeat(30);
-    insta::assert_snapshot!(shown(&lines), @r####"
+    insta::assert_snapshot!(describe_passages(&lines), @r####"
     1-16 [] 1599 "word word word word word"
     17-30 [] 1399 "word word word word word"
     "####);
-    insta::assert_snapshot!(shown(&prose(700)), @r####"
+    insta::assert_snapshot!(describe_passages(&prose(700)), @r####"
     1-1 [] 1599 "word word word word word"
     1-1 [] 1599 "word word word word word"
     1-1 [] 299 "word word word word word"
     "####);
-    insta::assert_snapshot!(shown(&"é".repeat(1700)), @r####"
+    insta::assert_snapshot!(describe_passages(&"é".repeat(1700)), @r####"
     1-1 [] 1600 "éééééééééééééééééééééééé"
     1-1 [] 1600 "éééééééééééééééééééééééé"
     1-1 [] 200 "éééééééééééééééééééééééé"
@@ -84,17 +84,17 @@ fn long_text_is_cut_at_lines_then_spaces_then_anywhere() {
 #[test]
 fn fenced_block_is_cut_only_if_it_exceeds_a_passage() {
     let fits = format!("{}\n\n```\n{}\n```\n", prose(100), "line\n\n".repeat(200));
-    insta::assert_snapshot!(shown(&fits), @r####"
+    insta::assert_snapshot!(describe_passages(&fits), @r####"
     1-1 [] 499 "word word word word word"
     3-405 [] 1208 "```\nline\n\nline\n\nline\n\nli"
     "####);
     let heading = format!("# {}\n```\n{}```\n", prose(60), "line\n\n".repeat(250));
-    insta::assert_snapshot!(shown(&heading), @r####"
+    insta::assert_snapshot!(describe_passages(&heading), @r####"
     1-1 [word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word] 301 "# word word word word wo"
     2-503 [word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word] 1507 "```\nline\n\nline\n\nline\n\nli"
     "####);
     let too_long = format!("```\n{}```\n", "line\n\n".repeat(400));
-    insta::assert_snapshot!(shown(&too_long), @r####"
+    insta::assert_snapshot!(describe_passages(&too_long), @r####"
     1-532 [] 1598 "```\nline\n\nline\n\nline\n\nli"
     534-802 [] 807 "line\n\nline\n\nline\n\nline\n\n"
     "####);
@@ -115,8 +115,8 @@ fn white_space_has_no_passages() {
         assert_eq!(split(content), []);
     }
     let far = format!("{}a{}b", " ".repeat(5000), "\n \u{85}".repeat(5000));
-    let found: Vec<&str> = split(&far).into_iter().map(|p| &far[p.range]).collect();
-    assert_eq!(found, ["a", " \u{85}b"]);
+    let parts: Vec<&str> = split(&far).into_iter().map(|p| &far[p.range]).collect();
+    assert_eq!(parts, ["a", " \u{85}b"]);
 }
 
 #[test]

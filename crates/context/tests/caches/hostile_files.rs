@@ -52,10 +52,10 @@ fn long_file_name_is_reported_shortened() {
             cache.replace(name, &file, &format!("documents/{long}"));
         }
     });
-    let shown = format!("documents/{}…", &long[..290]);
+    let shortened = format!("documents/{}…", &long[..290]);
     assert_eq!(
         problems[0],
-        format!("manifest.json: `{shown}` is not a name in documents/")
+        format!("manifest.json: `{shortened}` is not a name in documents/")
     );
     assert_eq!(problems.len(), 3);
 }

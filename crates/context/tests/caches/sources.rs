@@ -18,13 +18,13 @@ fn ids(fixture: &CacheFixture) -> Vec<String> {
 }
 
 fn filter(include: &[&str], exclude: &[&str], gitignore: bool) -> SourceFilter {
-    let own = |globs: &[&str]| {
+    let with_globs = |globs: &[&str]| {
         globs
             .iter()
             .map(|glob| (*glob).to_owned())
             .collect::<Vec<_>>()
     };
-    SourceFilter::new(&own(include), &own(exclude), gitignore).unwrap()
+    SourceFilter::new(&with_globs(include), &with_globs(exclude), gitignore).unwrap()
 }
 
 #[test]
@@ -149,13 +149,19 @@ fn globs_match_names_and_paths() {
 
 #[test]
 fn invalid_glob_is_named() {
-    let own = |glob: &str| vec![glob.to_owned()];
+    let with_globs = |glob: &str| vec![glob.to_owned()];
     let bad = InvalidGlob {
         glob: String::from("a[b"),
         reason: String::from("unclosed character class; missing ']'"),
     };
-    assert_eq!(SourceFilter::new(&own("a[b"), &[], false).unwrap_err(), bad);
-    assert_eq!(SourceFilter::new(&[], &own("a[b"), false).unwrap_err(), bad);
+    assert_eq!(
+        SourceFilter::new(&with_globs("a[b"), &[], false).unwrap_err(),
+        bad
+    );
+    assert_eq!(
+        SourceFilter::new(&[], &with_globs("a[b"), false).unwrap_err(),
+        bad
+    );
 }
 
 #[test]

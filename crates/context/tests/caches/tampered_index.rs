@@ -24,7 +24,7 @@ fn index_that_is_not_a_file_is_reported() {
 
 #[test]
 fn malformed_index_is_reported() {
-    for (bytes, why) in [
+    for (bytes, reason) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("{", "EOF while parsing an object at line 1 column 1"),
         (
@@ -42,7 +42,7 @@ fn malformed_index_is_reported() {
         ("{}x", "trailing characters at line 1 column 3"),
     ] {
         let problems = tampered(|cache| cache.write(INDEX, bytes));
-        assert_eq!(problems, [format!("index.json: malformed: {why}")]);
+        assert_eq!(problems, [format!("index.json: malformed: {reason}")]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Targets of builds: what may be replaced, and what must stay.
+//! Targets of builds: those that are replaced, and those that are refused.
 
 use crate::fixture::{CacheFixture, outcome_of};
 use std::fs;
@@ -119,7 +119,7 @@ fn missing_parent_is_an_io_error() {
 }
 
 /// Returns the sorted outcomes of concurrent builds, which use the same random number.
-fn at_once(fixture: &CacheFixture, force: bool) -> Vec<String> {
+fn build_concurrently(fixture: &CacheFixture, force: bool) -> Vec<String> {
     let build = || outcome_of(fixture.build_at("cache", force));
     let mut message: Vec<_> = thread::scope(|scope| {
         let builds: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
@@ -134,7 +134,7 @@ fn only_one_of_concurrent_builds_succeeds() {
     let fixture = fixture();
     let exists = format!("io_error: `{}` exists already", fixture.cache().display());
     for _ in 0..10 {
-        let message = at_once(&fixture, false);
+        let message = build_concurrently(&fixture, false);
         assert_eq!(message, ["done", &exists, &exists, &exists]);
         assert_eq!(fixture.names(), ["cache", "sources"]);
         fs::remove_dir_all(fixture.cache()).unwrap();
@@ -145,7 +145,7 @@ fn only_one_of_concurrent_builds_succeeds() {
 fn concurrent_forced_builds_leave_one_complete_cache() {
     let fixture = fixture();
     for _ in 0..10 {
-        assert_eq!(at_once(&fixture, true), ["done"; 4]);
+        assert_eq!(build_concurrently(&fixture, true), ["done"; 4]);
         assert!(!fixture.reader().unwrap().was_hashed());
     }
     fixture.build_at("cache", true).unwrap();

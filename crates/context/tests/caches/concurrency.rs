@@ -14,7 +14,7 @@ const SOURCES: [(&str, &str); 4] = [
     ("d.md", "something else altogether"),
 ];
 
-fn many_at_once(detection: ChangeDetection) {
+fn check_concurrent_calls(detection: ChangeDetection) {
     let fixture = CacheFixture::sealed(&SOURCES);
     let server = TestServer::new(&fixture, detection);
     let documents = documents(&SOURCES);
@@ -36,12 +36,12 @@ fn many_at_once(detection: ChangeDetection) {
 
 #[test]
 fn concurrent_callers_get_the_same_bytes_with_watching() {
-    many_at_once(ChangeDetection::Watch);
+    check_concurrent_calls(ChangeDetection::Watch);
 }
 
 #[test]
 fn concurrent_callers_get_the_same_bytes_with_comparing() {
-    many_at_once(ChangeDetection::Compare);
+    check_concurrent_calls(ChangeDetection::Compare);
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn next_call_sees_a_changed_byte() {
         let request = json!({ "cache": "cache", "query": "beta", "budget": 3 });
         let resolve = || server.call("context.resolve", &request);
         let file = fixture.cache().join(file_of(SOURCES[3].1));
-        let whole = fs::read_to_string(&file).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
         for _ in 0..20 {
             assert_eq!(resolve(), expected);
-            fs::write(&file, whole.replace("else", "ELSE")).unwrap();
+            fs::write(&file, text.replace("else", "ELSE")).unwrap();
             assert_eq!(resolve(), invalid);
-            fs::write(&file, &whole).unwrap();
+            fs::write(&file, &text).unwrap();
         }
         // The directory is exchanged for one without a document.
         let moved = fixture.path("moved");

@@ -11,7 +11,7 @@ use std::thread;
 const ONE: [(&str, &str); 3] = [("a.md", "word one"), ("b.md", "word"), ("c.md", "kept")];
 const OTHER: [(&str, &str); 2] = [("a.md", "word two"), ("c.md", "kept")];
 
-fn replacing(replace: impl Fn(&CacheFixture)) {
+fn query_while_replacing(replace: impl Fn(&CacheFixture)) {
     let mut fixture = CacheFixture::with(&ONE);
     fixture.clock = real;
     fixture.build().unwrap();
@@ -50,14 +50,14 @@ fn replacing(replace: impl Fn(&CacheFixture)) {
 
 #[test]
 fn readers_succeed_during_forced_builds() {
-    replacing(|fixture| {
+    query_while_replacing(|fixture| {
         fixture.build_at("cache", true).unwrap();
     });
 }
 
 #[test]
 fn readers_succeed_during_updates() {
-    replacing(|fixture| {
+    query_while_replacing(|fixture| {
         fixture.update().unwrap();
     });
 }

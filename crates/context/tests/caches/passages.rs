@@ -16,15 +16,15 @@ const DOCUMENTS: [(&str, &str); 3] = [
 
 fn answer(query: &str, budget: u64) -> PassagesResponse {
     let index = MemoryIndex::new(DOCUMENTS.iter().map(|document| document.1));
-    let found = index.search(query, budget);
-    let passages = found.hits.into_iter().map(|hit| {
+    let outcome = index.search(query, budget);
+    let passages = outcome.hits.into_iter().map(|hit| {
         let (document, ordinal) = index.locate(hit.passage);
         let (id, content) = DOCUMENTS[document];
         let passage = split(content).swap_remove(ordinal);
         SelectedPassage::new(id, "sha256:00", content, passage, hit)
     });
     let passages = passages.collect();
-    PassagesResponse::new(query, budget, found.considered, passages, "sha256:11")
+    PassagesResponse::new(query, budget, outcome.considered, passages, "sha256:11")
 }
 
 #[test]

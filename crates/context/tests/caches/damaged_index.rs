@@ -26,7 +26,7 @@ fn sources() -> Vec<(String, String)> {
 /// A query, a budget, and the bytes of their response.
 type ExpectedResponse = (&'static str, u64, Vec<u8>);
 
-fn sealed() -> (CacheFixture, Vec<ExpectedResponse>) {
+fn sealed_cache() -> (CacheFixture, Vec<ExpectedResponse>) {
     let sources = sources();
     let sources: Vec<_> = sources
         .iter()
@@ -39,17 +39,17 @@ fn sealed() -> (CacheFixture, Vec<ExpectedResponse>) {
     (fixture, request.map(plain).to_vec())
 }
 
-fn same(cache: &Path, expected: &[ExpectedResponse], what: &str) {
+fn check_responses(cache: &Path, expected: &[ExpectedResponse], damage: &str) {
     for (query, budget, bytes) in expected {
         let answer =
-            resolve_at(cache, query, *budget).unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert!(&answer == bytes, "{what}: {query:?} with {budget}");
+            resolve_at(cache, query, *budget).unwrap_or_else(|error| panic!("{damage}: {error}"));
+        assert!(&answer == bytes, "{damage}: {query:?} with {budget}");
     }
 }
 
-/// Damages one file in every way, and calls `look` each time.
-fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
-    let (fixture, _) = sealed();
+/// Damages one file in every way, and calls `check` each time.
+fn for_each_damage(name: &str, mut check: impl FnMut(&CacheFixture, &str)) {
+    let (fixture, _) = sealed_cache();
     let path = fixture.cache().join(name);
     let bytes = fs::read(&path).unwrap();
     let step = (bytes.len() / 150).max(1);
@@ -57,13 +57,13 @@ fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
         let mut changed = bytes.clone();
         changed[position] ^= 1 << (position % 8);
         fs::write(&path, &changed).unwrap();
-        look(&fixture, &format!("{name} with byte {position} changed"));
+        check(&fixture, &format!("{name} with byte {position} changed"));
     }
     for length in (0..bytes.len()).step_by(step * 4) {
         fs::write(&path, &bytes[..length]).unwrap();
-        look(&fixture, &format!("{name} cut to {length}"));
+        check(&fixture, &format!("{name} cut to {length}"));
     }
-    for (what, wrong) in [
+    for (damage, wrong) in [
         ("longer", [&bytes[..], b"\0"].concat()),
         ("twice", [&bytes[..], &bytes[..]].concat()),
         ("shifted", [b"\0", &bytes[..]].concat()),
@@ -71,27 +71,27 @@ fn damage(name: &str, mut look: impl FnMut(&CacheFixture, &str)) {
         ("ones", vec![0xff; bytes.len()]),
     ] {
         fs::write(&path, wrong).unwrap();
-        look(&fixture, &format!("{name}: {what}"));
+        check(&fixture, &format!("{name}: {damage}"));
     }
     fs::remove_file(&path).unwrap();
-    look(&fixture, &format!("{name} missing"));
+    check(&fixture, &format!("{name} missing"));
     fs::create_dir(&path).unwrap();
-    look(&fixture, &format!("{name} a directory"));
+    check(&fixture, &format!("{name} a directory"));
 }
 
 #[test]
 fn damaged_index_changes_no_response() {
-    let (_, expected) = sealed();
-    damage(INDEX, |fixture, what| {
-        same(&fixture.cache(), &expected, what)
+    let (_, expected) = sealed_cache();
+    for_each_damage(INDEX, |fixture, damage| {
+        check_responses(&fixture.cache(), &expected, damage)
     });
 }
 
 #[test]
 fn damaged_proof_changes_no_response() {
-    let (_, expected) = sealed();
-    damage(PROOF, |fixture, what| {
-        same(&fixture.cache(), &expected, what)
+    let (_, expected) = sealed_cache();
+    for_each_damage(PROOF, |fixture, damage| {
+        check_responses(&fixture.cache(), &expected, damage)
     });
 }
 
@@ -107,7 +107,7 @@ fn passages(fixture: &CacheFixture) -> Vec<u8> {
 
 #[test]
 fn damaged_passage_index_changes_no_response() {
-    let (mut fixture, _) = sealed();
+    let (mut fixture, _) = sealed_cache();
     let in_memory = passages(&fixture);
     fixture.passages = true;
     fixture.build_at("cache", true).unwrap();
@@ -125,15 +125,15 @@ fn damaged_passage_index_changes_no_response() {
 }
 
 /// Damages a file before each of several updates, and compares each with a build.
-fn update_over(name: &str) {
-    let (mut fixture, _) = sealed();
+fn check_update_over_damage(name: &str) {
+    let (mut fixture, _) = sealed_cache();
     fixture.clock = ahead;
     fixture.passages = true;
     fixture.build_at("cache", true).unwrap();
     // From now on passages are not requested: updates keep them because they exist.
     fixture.passages = false;
-    let whole = bytes_of(&fixture.cache());
-    assert!(whole.contains_key(PASSAGES));
+    let expected_bytes = bytes_of(&fixture.cache());
+    assert!(expected_bytes.contains_key(PASSAGES));
     let path = fixture.cache().join(name);
     let length = fs::metadata(&path).unwrap().len() as usize;
     for position in (0..length).step_by((length / 12).max(1)) {
@@ -147,33 +147,37 @@ fn update_over(name: &str) {
         let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
             files.keys().cloned().collect::<Vec<_>>()
         };
-        assert_eq!(names(&updated), names(&whole), "{name}, byte {position}");
-        assert!(updated == whole, "{name}, byte {position}");
+        assert_eq!(
+            names(&updated),
+            names(&expected_bytes),
+            "{name}, byte {position}"
+        );
+        assert!(updated == expected_bytes, "{name}, byte {position}");
     }
 }
 
 #[test]
 fn update_over_a_damaged_index_gives_the_bytes_of_a_build() {
-    update_over(INDEX);
+    check_update_over_damage(INDEX);
 }
 
 #[test]
 fn update_over_a_damaged_passage_index_gives_the_bytes_of_a_build() {
-    update_over(PASSAGES);
+    check_update_over_damage(PASSAGES);
 }
 
 #[test]
 fn update_over_damaged_origins_gives_the_bytes_of_a_build() {
-    update_over(ORIGINS);
+    check_update_over_damage(ORIGINS);
 }
 
 #[test]
 fn surplus_origins_are_ignored() {
-    let (mut fixture, _) = sealed();
+    let (mut fixture, _) = sealed_cache();
     fixture.clock = ahead;
     fixture.update().unwrap();
     assert_eq!(fixture.update().unwrap().read, 0, "all origins are known");
-    let whole = bytes_of(&fixture.cache());
+    let expected_bytes = bytes_of(&fixture.cache());
     let path = fixture.cache().join(ORIGINS);
     let mut bytes = fs::read(&path).unwrap();
     // Inserts an origin before the first: a path of one byte, a version, no stamp.
@@ -185,22 +189,22 @@ fn surplus_origins_are_ignored() {
     fs::write(&path, bytes).unwrap();
     let built = fixture.update().unwrap();
     assert_eq!(built.read, 30, "everything is read again");
-    assert!(bytes_of(&fixture.cache()) == whole);
+    assert!(bytes_of(&fixture.cache()) == expected_bytes);
 }
 
 #[test]
 fn index_files_of_another_cache_are_ignored() {
-    let (fixture, expected) = sealed();
+    let (fixture, expected) = sealed_cache();
     let other = CacheFixture::sealed(&[("00.md", "all all all"), ("01.md", "w3")]);
     for name in [INDEX, PROOF, ORIGINS] {
         fs::copy(other.cache().join(name), fixture.cache().join(name)).unwrap();
-        same(&fixture.cache(), &expected, name);
+        check_responses(&fixture.cache(), &expected, name);
     }
 }
 
 #[test]
 fn copy_is_hashed_until_it_is_sealed() {
-    let (fixture, expected) = sealed();
+    let (fixture, expected) = sealed_cache();
     let copied = fixture.path("copied");
     copy(&fixture.cache(), &copied);
     let by_hashing = || {
@@ -208,7 +212,7 @@ fn copy_is_hashed_until_it_is_sealed() {
         reader.unwrap().was_hashed()
     };
     assert!(by_hashing());
-    same(&copied, &expected, "a copy");
+    check_responses(&copied, &expected, "a copy");
     let built = seal(&Location::Anywhere, &copied, false, &real).unwrap();
     assert_eq!(
         serde_json::to_string(&built).unwrap(),
@@ -218,7 +222,7 @@ fn copy_is_hashed_until_it_is_sealed() {
         )
     );
     assert!(!by_hashing());
-    same(&copied, &expected, "a sealed copy");
+    check_responses(&copied, &expected, "a sealed copy");
     assert!(
         bytes_of(&copied) == bytes_of(&fixture.cache()),
         "its index is the built one"
@@ -227,10 +231,10 @@ fn copy_is_hashed_until_it_is_sealed() {
 
 #[test]
 fn cache_without_index_files_is_complete() {
-    let (fixture, expected) = sealed();
+    let (fixture, expected) = sealed_cache();
     for name in [INDEX, PROOF, ORIGINS] {
         fs::remove_file(fixture.cache().join(name)).unwrap();
     }
     assert!(fixture.reader().unwrap().was_hashed());
-    same(&fixture.cache(), &expected, "without an accelerator");
+    check_responses(&fixture.cache(), &expected, "without an accelerator");
 }

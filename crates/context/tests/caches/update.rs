@@ -207,7 +207,7 @@ fn update_of_an_invalid_cache_is_refused() {
 fn edited_document_is_not_reused() {
     let mut fixture = CacheFixture::with(&[("a.md", "one"), ("b.md", "two")]);
     fixture.build().unwrap();
-    let whole = bytes_of(&fixture.cache());
+    let expected_bytes = bytes_of(&fixture.cache());
     fixture.clock = crate::fixture::real;
     let file = fixture.cache().join(crate::fixture::file_of("one"));
     let text = fs::read_to_string(&file).unwrap();
@@ -218,5 +218,5 @@ fn edited_document_is_not_reused() {
     .unwrap();
     assert!(fixture.reader().is_ok(), "the format does not protect it");
     assert_eq!(fixture.update().unwrap().read, 2);
-    assert!(bytes_of(&fixture.cache()) == whole);
+    assert!(bytes_of(&fixture.cache()) == expected_bytes);
 }

@@ -1,4 +1,4 @@
-//! Behaviour of caches: their bytes, their responses, and what is refused.
+//! Caches: their bytes, their responses, and their refusals.
 
 #![allow(
     clippy::unwrap_used,

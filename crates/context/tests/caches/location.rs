@@ -97,7 +97,7 @@ fn path_that_cannot_be_resolved_is_cache_missing() {
     symlink("nowhere", root.join("dangling")).unwrap();
     let long = "x".repeat(300);
     let deep = "x/".repeat(3000);
-    for (path, why) in [
+    for (path, reason) in [
         ("", "No such file or directory (os error 2)"),
         ("nowhere", "No such file or directory (os error 2)"),
         ("nowhere/cache", "No such file or directory (os error 2)"),
@@ -120,7 +120,7 @@ fn path_that_cannot_be_resolved_is_cache_missing() {
                 message.starts_with("cache_missing: there is no cache at `"),
                 "{message}"
             );
-            assert!(message.ends_with(&format!("`: {why}")), "{message}");
+            assert!(message.ends_with(&format!("`: {reason}")), "{message}");
         }
     }
 }
@@ -139,7 +139,7 @@ fn path_that_is_not_utf8_is_cache_missing() {
 fn root_that_is_not_a_directory_is_refused() {
     let (fixture, _) = fixture();
     fs::write(fixture.path("file"), "").unwrap();
-    for (root, why) in [
+    for (root, reason) in [
         (
             fixture.path("nowhere"),
             "No such file or directory (os error 2)",
@@ -150,7 +150,7 @@ fn root_that_is_not_a_directory_is_refused() {
         assert_eq!(
             message,
             format!(
-                "cache_missing: there is no root at `{}`: {why}",
+                "cache_missing: there is no root at `{}`: {reason}",
                 root.display()
             )
         );

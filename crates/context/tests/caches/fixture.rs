@@ -45,11 +45,11 @@ pub(crate) fn tick() {
 /// Returns a temporary directory, in memory if possible, because builds are synced.
 pub(crate) fn open_dir() -> TempDir {
     let memory = Path::new("/dev/shm");
-    let made = match memory.is_dir() {
+    let directory = match memory.is_dir() {
         true => tempfile::tempdir_in(memory),
         false => tempfile::tempdir(),
     };
-    made.unwrap()
+    directory.unwrap()
 }
 
 impl CacheFixture {

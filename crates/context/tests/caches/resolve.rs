@@ -23,7 +23,7 @@ fn boundaries(documents: &[Document], query: &str, most: usize) -> Vec<u64> {
     budgets.into_iter().step_by(step).collect()
 }
 
-fn agree(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u64) {
+fn check_against_oracle(reader: &mut Reader<'_>, documents: &[Document], query: &str, budget: u64) {
     let request = Query::new(query).unwrap();
     let answer = reader
         .resolve(&request, TokenBudget::new(budget).unwrap())
@@ -62,7 +62,7 @@ proptest! {
         let mut reader = fixture.reader().unwrap();
         for query in &queries {
             for budget in boundaries(&documents, query, 40) {
-                agree(&mut reader, &documents, query, budget);
+                check_against_oracle(&mut reader, &documents, query, budget);
             }
         }
     }
@@ -80,7 +80,7 @@ proptest! {
         let mut reader = fixture.reader().unwrap();
         for query in &queries {
             for budget in boundaries(&documents, query, 12) {
-                agree(&mut reader, &documents, query, budget);
+                check_against_oracle(&mut reader, &documents, query, budget);
             }
         }
     }
@@ -115,7 +115,7 @@ fn response_from_thousands_of_documents_agrees_with_the_oracle() {
         "w0",
     ] {
         for budget in [0, 1, 3, 50, 777, 20_000, MAX_BUDGET] {
-            agree(&mut reader, &documents, query, budget);
+            check_against_oracle(&mut reader, &documents, query, budget);
         }
     }
 }
@@ -130,7 +130,7 @@ fn matches_beyond_two_to_the_24_are_divided_in_single_precision() {
     let (fixture, documents) = fixture(&sources);
     let mut reader = fixture.reader().unwrap();
     let query = "a ".repeat(16_411) + "b";
-    agree(&mut reader, &documents, &query, MAX_BUDGET);
+    check_against_oracle(&mut reader, &documents, &query, MAX_BUDGET);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn word_longer_than_any_query_counts() {
     let (fixture, documents) = fixture(&sources);
     let mut reader = fixture.reader().unwrap();
     for query in ["y", &most, &"Y".repeat(65_536), &"İ".repeat(32_768)] {
-        agree(&mut reader, &documents, query, MAX_BUDGET);
+        check_against_oracle(&mut reader, &documents, query, MAX_BUDGET);
     }
 }
 
@@ -152,7 +152,7 @@ fn word_longer_than_any_query_counts() {
 fn empty_cache_selects_nothing() {
     let (fixture, documents) = fixture(&[]);
     let mut reader = fixture.reader().unwrap();
-    agree(&mut reader, &documents, "a", 0);
+    check_against_oracle(&mut reader, &documents, "a", 0);
     let answer = fixture.query("a", 5).unwrap();
     assert_eq!(
         String::from_utf8(answer).unwrap(),

@@ -183,10 +183,10 @@ fn document_of_another_shape_is_reported() {
         }),
     ];
     let file = file_of(SOURCES[0].1);
-    for (why, edit) in edits {
+    for (reason, edit) in edits {
         let problems = tampered(|cache| cache.edit(&file, edit));
-        assert_eq!(problems.len(), 1, "{why}: {problems:?}");
-        let start = format!("{file}: malformed: {why}");
+        assert_eq!(problems.len(), 1, "{reason}: {problems:?}");
+        let start = format!("{file}: malformed: {reason}");
         assert!(problems[0].starts_with(&start), "{problems:?}, not {start}");
     }
 }

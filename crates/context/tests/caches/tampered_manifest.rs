@@ -41,7 +41,7 @@ fn manifest_that_is_not_a_file_is_reported() {
 
 #[test]
 fn manifest_that_is_not_json_is_reported() {
-    for (bytes, why) in [
+    for (bytes, reason) in [
         (&b""[..], "EOF while parsing a value at line 1 column 0"),
         (b"{", "EOF while parsing an object at line 1 column 1"),
         (b"\xef\xbb\xbf{}", "expected value at line 1 column 1"),
@@ -51,7 +51,7 @@ fn manifest_that_is_not_json_is_reported() {
         cache.write(MANIFEST, bytes);
         assert_eq!(
             cache.problems(),
-            [format!("manifest.json: malformed: {why}")]
+            [format!("manifest.json: malformed: {reason}")]
         );
         let nothing = r#"{"cache_version":"","document_count":0,"total_bytes":0,"valid":false}"#;
         assert_eq!(cache.inspected().to_string(), nothing);
@@ -60,17 +60,17 @@ fn manifest_that_is_not_json_is_reported() {
 
 #[test]
 fn truncated_or_extended_manifest_is_reported() {
-    let whole = TamperedCache::new().text(MANIFEST);
-    for length in [1, whole.len() / 2, whole.len() - 1] {
-        let problems = tampered(|cache| cache.write(MANIFEST, &whole[..length]));
+    let manifest_text = TamperedCache::new().text(MANIFEST);
+    for length in [1, manifest_text.len() / 2, manifest_text.len() - 1] {
+        let problems = tampered(|cache| cache.write(MANIFEST, &manifest_text[..length]));
         assert!(
             problems[0].starts_with("manifest.json: malformed: EOF while parsing"),
             "{problems:?}"
         );
         assert_eq!(problems.len(), 1);
     }
-    let problems = tampered(|cache| cache.write(MANIFEST, format!("{whole} 1")));
-    let line = whole.lines().count();
+    let problems = tampered(|cache| cache.write(MANIFEST, format!("{manifest_text} 1")));
+    let line = manifest_text.lines().count();
     assert_eq!(
         problems,
         [format!(
@@ -125,17 +125,17 @@ fn manifest_of_another_shape_is_reported() {
             all["documents"][1]["id"] = json!(7)
         }),
     ];
-    for (why, edit) in edits {
+    for (reason, edit) in edits {
         let problems = tampered(|cache| cache.edit(MANIFEST, edit));
         assert_eq!(problems.len(), 1);
-        let start = format!("manifest.json: malformed: {why}");
+        let start = format!("manifest.json: malformed: {reason}");
         assert!(problems[0].starts_with(&start), "{problems:?}, not {start}");
     }
 }
 
 #[test]
 fn arrays_in_place_of_objects_are_reported() {
-    let whole = |cache: &TamperedCache| {
+    let manifest_text = |cache: &TamperedCache| {
         cache.edit(MANIFEST, |all| {
             *all = json!([
                 all["cache_version"],
@@ -155,7 +155,7 @@ fn arrays_in_place_of_objects_are_reported() {
             *one = json!([one["id"], one["version"], one["file"]]);
         });
     };
-    for tamper in [&whole as &dyn Fn(&TamperedCache), &config, &entry] {
+    for tamper in [&manifest_text as &dyn Fn(&TamperedCache), &config, &entry] {
         let problems = tampered(tamper);
         assert_eq!(problems.len(), 1, "{problems:?}");
         let start = "manifest.json: malformed: invalid type: sequence, expected";
