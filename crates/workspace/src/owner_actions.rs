@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_deed_has_a_line_that_says_who() {
+    fn every_action_is_recorded_with_its_user() {
         let (ws, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = Root::open(ws.path().canonicalize().unwrap()).unwrap();
         let key_id = ApproverKey::generate(&mut OsRng, "").unwrap().key_id();
@@ -181,7 +181,7 @@ mod tests {
             person: false,
         };
         let role = Role::Executor;
-        let deeds = [
+        let actions = [
             OwnerAction::Approved {
                 plan: &plan,
                 by,
@@ -203,13 +203,13 @@ mod tests {
             },
             OwnerAction::Unlocked { role, lock: None },
         ];
-        for action in &deeds {
+        for action in &actions {
             record_owner_action(&root, state.path(), "os", &clock(), action).unwrap();
         }
         let verified = candor_audit::verify(root.disk(), LOG).unwrap();
         assert_eq!((verified.lines, verified.flaw), (5, None));
         let lines = lines(&root);
-        let said = lines.iter().map(|line| {
+        let summaries = lines.iter().map(|line| {
             json!([
                 line["tool_name"],
                 line["plan_hash"],
@@ -217,7 +217,7 @@ mod tests {
                 line["cause"]["message"]
             ])
         });
-        let said: Vec<_> = said.collect();
+        let summaries: Vec<_> = summaries.collect();
         let hash = plan.as_str();
         let expected = [
             json!(["approve", hash, "anna", null]),
@@ -241,7 +241,7 @@ mod tests {
                 "WINDSURF was unlocked; why it was locked could not be read"
             ]),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(summaries, expected);
         assert!(
             lines
                 .iter()
@@ -250,15 +250,15 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_checkpoint_is_not_replaced() {
+    fn signed_checkpoint_is_not_replaced() {
         let (ws, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = Root::open(ws.path().canonicalize().unwrap()).unwrap();
         let disk = state::open(&state::of_root(state.path(), root.id())).unwrap();
-        let place = || CheckpointFile::new(disk.clone(), CHECKPOINT);
+        let checkpoint_file = || CheckpointFile::new(disk.clone(), CHECKPOINT);
         let key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519).unwrap();
         let options = LogOptions {
             checkpoints: Some(CheckpointWriter {
-                files: vec![place()],
+                files: vec![checkpoint_file()],
                 signer: Some(Signer::new(key).unwrap()),
                 now: Box::new(|| String::from("2026-01-31T12:00:00.000Z")),
             }),
@@ -270,13 +270,13 @@ mod tests {
         let role = Role::Executor;
         let action = OwnerAction::Unlocked { role, lock: None };
         record_owner_action(&root, state.path(), "os", &clock(), &action).unwrap();
-        let checkpoint = place().read().unwrap().unwrap();
+        let checkpoint = checkpoint_file().read().unwrap().unwrap();
         assert!(checkpoint.is_signed() && checkpoint.seq == 1);
         assert_eq!(lines(&root).len(), 2);
     }
 
     #[test]
-    fn nothing_is_unfinished_where_nothing_was_begun() {
+    fn empty_state_has_no_unfinished_change() {
         let state = tempfile::tempdir().unwrap();
         let disk = state::open(state.path()).unwrap();
         assert_eq!(unfinished_change(&disk).unwrap(), None);

@@ -223,7 +223,7 @@ mod tests {
     use ssh_key::rand_core::OsRng;
 
     #[test]
-    fn a_key_comes_back_only_with_its_passphrase() {
+    fn key_is_read_back_only_with_its_passphrase() {
         let key = ApproverKey::generate(&mut OsRng, "anna").unwrap();
         let file = key.to_file(&mut OsRng, b"open sesame").unwrap();
         assert!(file.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n"));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_apart() {
+    fn invalid_key_files_have_their_errors() {
         let read = |text: &str| ApproverKey::from_file(text, Some(b"x")).unwrap_err();
         assert_eq!(read(""), KeyError::NotAKey);
         assert_eq!(read("ssh-ed25519 AAAA"), KeyError::NotAKey);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cannot_make_us_work_for_ever() {
+    fn key_with_too_many_rounds_is_refused() {
         let key = ApproverKey::generate(&mut OsRng, "").unwrap().0;
         let key = key
             .encrypt_with(

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn members_must_fit_together() {
+    fn inconsistent_members_are_refused() {
         let make = |root: &str, name: &str, end| {
             Approval::new(hash("p"), root, name, second(10), second(end)).map(drop)
         };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_written_in_one_way() {
+    fn instants_have_one_notation() {
         let read = |text: &str| StatementTime::try_from(text.to_owned());
         assert!(read("2026-01-31T12:00:00.000Z").is_ok());
         for other in [
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_instant_comes_back_as_it_was_written(nanos in -4_000_000_000_000_000_000i128..9_000_000_000_000_000_000) {
+        fn instants_round_trip(nanos in -4_000_000_000_000_000_000i128..9_000_000_000_000_000_000) {
             let at = Timestamp::from_nanosecond(nanos).unwrap();
             let instant = StatementTime::at(at);
             prop_assert!(instant.timestamp() <= at);

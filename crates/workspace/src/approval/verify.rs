@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_two_positive_numbers_are_a_p256_signature() {
+    fn p256_signature_is_two_positive_numbers() {
         let number = |bytes: &[u8]| [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat();
         let pair = |one: &[u8], other: &[u8]| [number(one), number(other)].concat();
         let fixed = fixed_p256(&pair(&[1, 2], &[0, 0xff])).unwrap();

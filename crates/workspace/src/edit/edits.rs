@@ -171,12 +171,12 @@ mod tests {
         }
     }
 
-    fn said(text: &str, edits: &[Edit]) -> String {
+    fn error_of(text: &str, edits: &[Edit]) -> String {
         apply_edits(text, edits).unwrap_err().to_string()
     }
 
     #[test]
-    fn edits_follow_one_another() {
+    fn edits_are_applied_in_sequence() {
         let edits = [edit("a", "b"), all("b", "cc")];
         assert_eq!(apply_edits("a b\n", &edits).unwrap(), "cc cc\n");
         assert_eq!(apply_edits("same", &[]).unwrap(), "same");
@@ -187,29 +187,32 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_says_which_edit_and_where_to_look() {
+    fn refusals_name_the_edit_and_the_nearest_lines() {
         assert_eq!(
-            said("a", &[edit("a", "b"), edit("", "x")]),
+            error_of("a", &[edit("a", "b"), edit("", "x")]),
             "edit 1: `old` is empty; say the text that is to be replaced"
         );
         assert_eq!(
-            said("let a = 1;\nlet b = 2;\n", &[edit("let a = 2;", "")]),
+            error_of("let a = 1;\nlet b = 2;\n", &[edit("let a = 2;", "")]),
             "edit 0: `old` is not in the file; nearest lines: 1: `let a = 1;`, 2: `let b = 2;`"
         );
         assert_eq!(
-            said("x = 1;\r\ny = 2;\r\n", &[edit("x = 1;\ny = 2;\n", "")]),
+            error_of("x = 1;\r\ny = 2;\r\n", &[edit("x = 1;\ny = 2;\n", "")]),
             "edit 0: `old` is not in the file, whose lines end with CRLF while those of `old` end with LF; nearest lines: 1: `x = 1;`, 2: `y = 2;`"
         );
         assert_eq!(
-            said("a x\nb\nc x\n", &[edit("x", "y")]),
+            error_of("a x\nb\nc x\n", &[edit("x", "y")]),
             "edit 0: `old` occurs 2 times; say more of the lines around it, or `all`; it is in lines 1: `a x`, 3: `c x`"
         );
         let many = vec![edit("a", "a"); MAX_EDITS + 1];
-        assert_eq!(said("a", &many), "edit 200: there are more than 200 edits");
+        assert_eq!(
+            error_of("a", &many),
+            "edit 200: there are more than 200 edits"
+        );
     }
 
     #[test]
-    fn occurrences_that_overlap_are_two() {
+    fn overlapping_occurrences_are_counted() {
         let refused = apply_edits("aaa", &[edit("aa", "b")]).unwrap_err();
         assert_eq!(refused.problem, EditProblem::NotUnique { count: 2 });
         assert_eq!(refused.nearest.len(), 2);
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_bounded_before_it_is_made() {
+    fn oversized_result_is_refused() {
         let text = "a".repeat(MAX_RESULT);
         let refused = apply_edits(&text, &[all("a", &"b".repeat(1 << 20))]).unwrap_err();
         assert_eq!(refused.problem, EditProblem::TooLarge);
@@ -231,22 +234,22 @@ mod tests {
             "a\n".repeat(MAX_RESULT / 2),
             "\n".repeat(MAX_RESULT),
         ] {
-            let wanted = format!("{}b", "a\n".repeat(1 << 20));
-            assert!(apply_edits(&text, &[edit(&wanted, "")]).is_err());
+            let expected = format!("{}b", "a\n".repeat(1 << 20));
+            assert!(apply_edits(&text, &[edit(&expected, "")]).is_err());
         }
     }
 
     proptest! {
         #[test]
-        fn one_edit_does_what_replacing_does(text in "[ab\n]{0,12}", old in "[ab\n]{0,3}", new in "[abc]{0,3}", every: bool) {
-            let places = (0..text.len()).filter(|&at| !old.is_empty() && text[at..].starts_with(&old)).count();
-            let wanted = match (old.is_empty(), places, every) {
+        fn edit_agrees_with_replace(text in "[ab\n]{0,12}", old in "[ab\n]{0,3}", new in "[abc]{0,3}", every: bool) {
+            let count = (0..text.len()).filter(|&at| !old.is_empty() && text[at..].starts_with(&old)).count();
+            let expected = match (old.is_empty(), count, every) {
                 (true, ..) | (_, 0, _) => None,
                 (_, 1, _) | (.., true) => Some(text.replace(&old, &new)),
                 _ => None,
             };
-            let made = apply_edits(&text, &[Edit { old, new, all: every }]);
-            prop_assert_eq!(made.ok(), wanted);
+            let result = apply_edits(&text, &[Edit { old, new, all: every }]);
+            prop_assert_eq!(result.ok(), expected);
         }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_says_how_it_ends_its_lines() {
+    fn line_ends_are_detected() {
         assert_eq!(LineEnds::of("a"), LineEnds::None);
         assert_eq!(LineEnds::of("a\nb"), LineEnds::Lf);
         assert_eq!(LineEnds::of("a\r\nb\r\n"), LineEnds::Crlf);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_found_by_place() {
+    fn lines_are_found_by_offset() {
         assert!(starts("").is_empty());
         assert_eq!(starts("a\n\nb"), [0, 2, 3]);
         assert_eq!(starts("a\n"), [0]);

@@ -144,30 +144,33 @@ mod tests {
 
     const TEXT: &str = "fn main() {\n    let total = add(1, 2);\n    print(total);\n}\n";
 
-    fn numbers(wanted: &str) -> Vec<usize> {
-        nearest(TEXT, wanted).iter().map(|near| near.line).collect()
+    fn nearest_numbers(text: &str) -> Vec<usize> {
+        nearest(TEXT, text).iter().map(|near| near.line).collect()
     }
 
     #[test]
-    fn the_line_that_was_meant_comes_first() {
-        assert_eq!(numbers("let total = add(1, 3);")[0], 2);
-        assert_eq!(numbers("fn main() {\n    let total = sum(1, 2);\n")[0], 2);
-        assert_eq!(numbers("print (total);"), [3, 2]);
+    fn most_similar_line_comes_first() {
+        assert_eq!(nearest_numbers("let total = add(1, 3);")[0], 2);
+        assert_eq!(
+            nearest_numbers("fn main() {\n    let total = sum(1, 2);\n")[0],
+            2
+        );
+        assert_eq!(nearest_numbers("print (total);"), [3, 2]);
     }
 
     #[test]
-    fn what_is_like_nothing_names_nothing() {
-        assert!(numbers("zzzzzzzz").is_empty());
-        assert!(numbers("\n  \n").is_empty());
+    fn dissimilar_text_has_no_nearest_lines() {
+        assert!(nearest_numbers("zzzzzzzz").is_empty());
+        assert!(nearest_numbers("\n  \n").is_empty());
         assert_eq!(nearest("", "a"), []);
     }
 
     #[test]
-    fn a_long_line_is_cut_between_characters() {
+    fn long_line_is_cut_between_characters() {
         let line = "ä".repeat(1000);
-        let found = nearest(&line, &"ä".repeat(990));
+        let lines = nearest(&line, &"ä".repeat(990));
         assert_eq!(
-            found,
+            lines,
             [NearbyLine {
                 line: 1,
                 text: "ä".repeat(200)

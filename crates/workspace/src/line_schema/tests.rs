@@ -89,7 +89,7 @@ fn lines() -> Vec<Value> {
         hash: Hash::NONE,
     };
     let at = Timestamp::UNIX_EPOCH;
-    let mut said = vec![
+    let mut entries = vec![
         line(CallOutcome::Done(&done), vec![]),
         line(CallOutcome::Done(&done), vec![subject("a")]),
         line(CallOutcome::Done(&done), vec![subject("a"), subject("b")]),
@@ -97,7 +97,7 @@ fn lines() -> Vec<Value> {
         torn_log_line(&actor(), at, &torn),
         settlement_line(&actor(), at, &settled),
     ];
-    said.extend(
+    entries.extend(
         faults
             .iter()
             .map(|fault| line(CallOutcome::Failed(fault), vec![])),
@@ -109,19 +109,19 @@ fn lines() -> Vec<Value> {
         LogOptions::default(),
     )
     .unwrap();
-    for line in said {
+    for line in entries {
         log.append_blocking(line).unwrap();
     }
     drop(log);
     let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
-    let whole = text.lines().filter(|line| line.starts_with('{'));
-    whole
+    let complete = text.lines().filter(|line| line.starts_with('{'));
+    complete
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
 #[test]
-fn every_line_that_is_written_fits() {
+fn every_written_line_fits_the_schema() {
     let schema = jsonschema::validator_for(&line_schema()).unwrap();
     let lines = lines();
     assert_eq!(lines.len(), 9);
@@ -132,7 +132,7 @@ fn every_line_that_is_written_fits() {
 }
 
 #[test]
-fn a_line_has_every_member_and_no_other() {
+fn missing_and_extra_members_do_not_fit() {
     let schema = jsonschema::validator_for(&line_schema()).unwrap();
     for line in lines() {
         let names: Vec<_> = line.as_object().unwrap().keys().cloned().collect();
@@ -148,7 +148,7 @@ fn a_line_has_every_member_and_no_other() {
 }
 
 #[test]
-fn results_do_not_contradict_themselves() {
+fn contradictory_results_do_not_fit() {
     let schema = jsonschema::validator_for(&line_schema()).unwrap();
     for line in lines() {
         let mut other = line.clone();

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_behind_a_link_is_known_by_its_real_path() {
+    fn root_behind_a_link_has_its_real_path() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
         std::fs::create_dir(dir.join("ws")).unwrap();
@@ -169,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_the_start_of_the_hash_of_the_path() {
+    fn id_is_the_start_of_the_hash_of_the_path() {
         assert_eq!(RootId::of(Path::new("/ws")).to_string(), "0c65a812b078db67");
     }
 
     #[test]
-    fn another_directory_at_the_path_is_noticed() {
+    fn replaced_directory_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let (ws, away) = (dir.path().join("ws"), dir.path().join("away"));
         std::fs::create_dir(&ws).unwrap();

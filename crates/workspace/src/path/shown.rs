@@ -25,13 +25,13 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_left() {
+    fn control_characters_are_escaped() {
         let path = Path::new(OsStr::from_bytes(b"a\x1b[2J\nb\xff\"\xc3\xa9"));
         assert_eq!(shown(path), "a\\u{1b}[2J\\nb\u{fffd}\\\"é");
     }
 
     #[test]
-    fn the_middle_of_a_long_path_is_left_out() {
+    fn middle_of_a_long_path_is_omitted() {
         let long = format!("{}{}", "a".repeat(200), "z".repeat(200));
         let expected = format!("{}…{}", "a".repeat(150), "z".repeat(150));
         assert_eq!(shown(Path::new(&long)), expected);

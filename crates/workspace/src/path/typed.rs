@@ -97,14 +97,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn fresh() -> (tempfile::TempDir, Root) {
+    fn create_root() -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("ws")).unwrap();
         let root = Root::open(dir.path().join("ws")).unwrap();
         (dir, root)
     }
 
-    fn read(text: &str, root: &Root) -> String {
+    fn parse(text: &str, root: &Root) -> String {
         match TypedPath::read(text, root) {
             Ok(typed) if typed.directory => format!("{}/", typed.path.display()),
             Ok(typed) => typed.path.display().to_string(),
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_dropped() {
-        let (_dir, root) = fresh();
+    fn redundant_parts_are_dropped() {
+        let (_dir, root) = create_root();
         let name = "n".repeat(255);
         for (typed, path) in [
             ("a", "a"),
@@ -131,13 +131,13 @@ mod tests {
             (" ", " "),
             (&name, &name),
         ] {
-            assert_eq!(read(typed, &root), path, "{typed:?}");
+            assert_eq!(parse(typed, &root), path, "{typed:?}");
         }
     }
 
     #[test]
-    fn what_cannot_be_a_path_is_refused_before_anything_is_opened() {
-        let (_dir, root) = fresh();
+    fn invalid_paths_are_refused() {
+        let (_dir, root) = create_root();
         let long = "n".repeat(256);
         let deep = "d/".repeat(2048);
         for (typed, error) in [
@@ -158,30 +158,30 @@ mod tests {
             ("/etc/passwd", "Outside { typed: true }"),
             ("/proc/self/environ", "Outside { typed: true }"),
         ] {
-            assert_eq!(read(typed, &root), error, "{typed:?}");
+            assert_eq!(parse(typed, &root), error, "{typed:?}");
         }
         let most = &deep[..MAX_PATH_BYTES];
         assert!(TypedPath::read(most, &root).is_ok());
-        assert_eq!(read(&format!("{long}/.."), &root), "Traversal");
+        assert_eq!(parse(&format!("{long}/.."), &root), "Traversal");
     }
 
     #[test]
-    fn an_absolute_path_is_in_the_root_by_names_not_by_characters() {
-        let (_dir, root) = fresh();
+    fn absolute_path_is_inside_the_root_by_whole_names() {
+        let (_dir, root) = create_root();
         let ws = root.path().display();
-        assert_eq!(read(&format!("{ws}/a"), &root), "a");
-        assert_eq!(read(&format!("/{ws}//./a/"), &root), "a/");
+        assert_eq!(parse(&format!("{ws}/a"), &root), "a");
+        assert_eq!(parse(&format!("/{ws}//./a/"), &root), "a/");
         let outside = "Outside { typed: true }";
-        assert_eq!(read(&format!("{ws}-evil/a"), &root), outside);
-        assert_eq!(read(&format!("{ws}-evil"), &root), outside);
-        assert_eq!(read(&format!("{ws}/../x"), &root), "Traversal");
-        assert_eq!(read(&format!("{ws}"), &root), "Invalid(Root)");
-        assert_eq!(read(&format!("{ws}/."), &root), "Invalid(Root)");
+        assert_eq!(parse(&format!("{ws}-evil/a"), &root), outside);
+        assert_eq!(parse(&format!("{ws}-evil"), &root), outside);
+        assert_eq!(parse(&format!("{ws}/../x"), &root), "Traversal");
+        assert_eq!(parse(&format!("{ws}"), &root), "Invalid(Root)");
+        assert_eq!(parse(&format!("{ws}/."), &root), "Invalid(Root)");
     }
 
     #[test]
-    fn the_root_is_a_path_where_it_is_asked_for() {
-        let (_dir, root) = fresh();
+    fn root_is_a_path_if_allowed() {
+        let (_dir, root) = create_root();
         let ws = root.path().to_str().unwrap();
         for typed in [".", "./", ws] {
             let typed = TypedPath::read_or_root(typed, &root).unwrap();
@@ -191,18 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn two_spellings_of_a_letter_stay_two_names() {
-        let (_dir, root) = fresh();
+    fn composed_and_decomposed_names_differ() {
+        let (_dir, root) = create_root();
         let composed = TypedPath::read("\u{e9}", &root).unwrap();
         let decomposed = TypedPath::read("e\u{301}", &root).unwrap();
         assert_ne!(composed, decomposed);
     }
 
     proptest! {
-        /// Any text gives a list of names, which are those of the text.
+        /// The result of any text is a list of the names in it.
         #[test]
-        fn only_names_come_out(text in "(/|\\.|a|-|\u{e9}|\0){0,12}") {
-            let (_dir, root) = fresh();
+        fn arbitrary_text_gives_only_names(text in "(/|\\.|a|-|\u{e9}|\0){0,12}") {
+            let (_dir, root) = create_root();
             let names: Vec<&str> =
                 text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
             match TypedPath::read(&text, &root) {

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn refused(change: impl FnOnce(&mut Value)) -> PlanError {
+    fn error_of(change: impl FnOnce(&mut Value)) -> PlanError {
         let phase = json!({"id": "A", "allow": [], "operations": []});
         let mut plan = json!({"title": "t", "objective": "o", "phase": [phase]});
         change(&mut plan);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_bounded_and_named() {
+    fn each_bound_is_reported_with_its_path() {
         let many = |at: &str, max| PlanError::TooMany {
             at: at.to_owned(),
             max,
@@ -136,18 +136,19 @@ mod tests {
             at: at.to_owned(),
             max,
         };
-        let globs = refused(|plan| plan["phase"][0]["allow"] = json!(vec!["a"; 65]));
+        let globs = error_of(|plan| plan["phase"][0]["allow"] = json!(vec!["a"; 65]));
         assert_eq!(globs, many("phase[0].allow", 64));
-        let glob = refused(|plan| plan["phase"][0]["allow"] = json!(["a", "a".repeat(257)]));
+        let glob = error_of(|plan| plan["phase"][0]["allow"] = json!(["a", "a".repeat(257)]));
         assert_eq!(glob, long("phase[0].allow[1]", 256));
-        let arg = refused(|plan| plan["phase"][0]["verify"] = json!([["a", "a".repeat(4097)]]));
+        let arg = error_of(|plan| plan["phase"][0]["verify"] = json!([["a", "a".repeat(4097)]]));
         assert_eq!(arg, long("phase[0].verify[0][1]", 4096));
-        let env = refused(|plan| plan["phase"][0]["env"] = json!(["A", "B=".repeat(3000)]));
+        let env = error_of(|plan| plan["phase"][0]["env"] = json!(["A", "B=".repeat(3000)]));
         assert_eq!(env, long("phase[0].env[1]", 4096));
-        let why = json!({"exceptions": [{"rule": "r", "path": "p", "reason": "x".repeat(1025)}]});
-        let reason = refused(|plan| plan["phase"][0]["policy"] = why);
+        let policy =
+            json!({"exceptions": [{"rule": "r", "path": "p", "reason": "x".repeat(1025)}]});
+        let reason = error_of(|plan| plan["phase"][0]["policy"] = policy);
         assert_eq!(reason, long("phase[0].policy.exceptions[0].reason", 1024));
-        let phases = refused(|plan| {
+        let phases = error_of(|plan| {
             let one = plan["phase"][0].clone();
             plan["phase"] = json!(vec![one; 33]);
         });
@@ -155,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_small_may_be_too_much_together() {
-        let whole = refused(|plan| {
+    fn sum_of_all_parts_is_bounded() {
+        let whole = error_of(|plan| {
             plan["phase"][0]["verify"] = json!(vec![vec!["x".repeat(4000); 8]; 8]);
         });
         assert!(matches!(whole, PlanError::TooLarge { max: 65536, .. }));

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_line_end_of_a_checkout_is_forgiven() {
+    fn only_line_ends_are_ignored_in_the_hash() {
         let lf = hash("a\nb\n");
         assert_eq!(hash("a\r\nb\r\n"), lf);
         assert_eq!(hash("a\r\nb\n"), lf);
@@ -114,16 +114,16 @@ mod tests {
         assert_ne!(hash("a\r\r\nb\n"), lf);
         assert_ne!(hash("\u{feff}a\nb\n"), lf);
         assert_ne!(hash("a\nb"), lf);
-        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(hash("abc").as_str(), known);
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash("abc").as_str(), expected);
     }
 
     #[test]
-    fn a_reference_is_eight_digits_or_more() {
-        let whole = hash("x");
-        let text = whole.as_str();
+    fn reference_has_at_least_eight_digits() {
+        let full_hash = hash("x");
+        let text = full_hash.as_str();
         for length in [8, 9, 63, 64] {
-            assert!(PlanRef::read(&text[..length]).unwrap().matches(&whole));
+            assert!(PlanRef::read(&text[..length]).unwrap().matches(&full_hash));
         }
         let upper = text.to_uppercase();
         for bad in [
@@ -136,7 +136,7 @@ mod tests {
         ] {
             assert_eq!(PlanRef::read(bad), None, "{bad}");
         }
-        assert!(!PlanRef::read("00000000").unwrap().matches(&whole));
+        assert!(!PlanRef::read("00000000").unwrap().matches(&full_hash));
         assert_eq!(PlanHash::read(&text[1..]), None);
     }
 }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_names_with_or_without_a_value() {
+    fn environment_variables_are_parsed() {
         let read = |text: &str| Env::try_from(text.to_owned());
         let env = read("A_1=b=c").unwrap();
         assert_eq!((env.name(), env.value()), ("A_1", Some("b=c")));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_and_what_is_left_out_is_least() {
+    fn unknown_members_are_refused_and_defaults_are_strict() {
         let phase = json!({"id": "A", "allow": ["a"], "operations": ["modify", "create"]});
         let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
         let read = Plan::from_value(&plan).unwrap();

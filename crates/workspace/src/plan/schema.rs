@@ -116,28 +116,28 @@ mod tests {
     use std::sync::LazyLock;
 
     #[test]
-    fn it_is_small() {
+    fn schema_is_small() {
         let bytes = schema().to_string().len();
         assert!(bytes < 2100, "{bytes}");
     }
 
     #[test]
-    fn it_says_what_is_wrong() {
+    fn every_violation_is_reported() {
         let schema = Schema::new(schema()).unwrap();
         let phase = json!({"id": "a", "allow": ["x"], "operations": ["move"], "alow": 1});
         let bad = json!({"title": "", "phase": [phase]});
-        let found = schema.check(&bad).unwrap_err();
-        let said: Vec<_> = found
+        let violations = schema.check(&bad).unwrap_err();
+        let messages: Vec<_> = violations
             .shown()
             .iter()
             .map(|v| v.message.to_string())
             .collect();
-        assert_eq!(said.len(), 5, "{said:?}");
+        assert_eq!(messages.len(), 5, "{messages:?}");
     }
 
     proptest! {
         #[test]
-        fn what_it_lets_through_is_a_plan(plan in crate::plan::text::tests::plan()) {
+        fn accepted_value_is_a_plan(plan in crate::plan::text::tests::plan()) {
             let value = serde_json::to_value(&plan).unwrap();
             static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(schema()).unwrap());
             if SCHEMA.check(&value).is_ok() {

@@ -164,13 +164,14 @@ mod tests {
         let only = phase(&plan, "A").unwrap();
         assert_eq!(allows(only, Operation::Create, b"src/x/y"), Ok(()));
         assert_eq!(allows(only, Operation::Modify, b"a.txt"), Ok(()));
-        let said = |operation, path: &[u8]| allows(only, operation, path).unwrap_err().to_string();
+        let error_of =
+            |operation, path: &[u8]| allows(only, operation, path).unwrap_err().to_string();
         assert_eq!(
-            said(Operation::Delete, b"a.txt"),
+            error_of(Operation::Delete, b"a.txt"),
             "phase A does not allow to delete; it allows: create, modify"
         );
         assert_eq!(
-            said(Operation::Delete, b"A.txt"),
+            error_of(Operation::Delete, b"A.txt"),
             "phase A does not allow \"A.txt\"; it allows: src/**, a.txt"
         );
         assert_eq!(
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_allows_nothing_allows_nothing() {
+    fn empty_plan_allows_nothing() {
         for plan in [plan(&[], &["create"]), plan(&["**"], &[]), plan(&[], &[])] {
             for operation in Operation::ALL {
                 for path in [&b"a"[..], b"", b".", b"src/x"] {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_glob_takes_the_good_ones_with_it() {
+    fn invalid_glob_invalidates_the_scope() {
         let plan = plan(&["src/**", "[!a]"], &["create"]);
         let refused = allows(&plan.phases[0], Operation::Create, b"src/x").unwrap_err();
         let ScopeError::Glob { glob, flaw, .. } = refused else {

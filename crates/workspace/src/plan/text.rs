@@ -239,7 +239,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn a_plan_has_one_text_and_the_text_one_plan(plan in plan()) {
+        fn plans_round_trip_through_text(plan in plan()) {
             let text = render(&plan);
             let read = parse(&text).unwrap();
             prop_assert_eq!(&read, &plan);
@@ -250,18 +250,18 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn json_says_the_same(plan in plan()) {
+        fn plans_round_trip_through_json(plan in plan()) {
             let value = serde_json::to_value(&plan).unwrap();
             prop_assert_eq!(Plan::from_value(&value).unwrap(), plan);
         }
 
         #[test]
-        fn no_text_breaks_the_parser(text in "[\\[\\]{}a-c.=\"'\\n# \\\\]{0,64}") {
+        fn arbitrary_text_does_not_panic(text in "[\\[\\]{}a-c.=\"'\\n# \\\\]{0,64}") {
             let _ = parse(&text);
         }
     }
 
-    const WHOLE: &str = r##"title = "Add a \"retry\" to the client"
+    const FULL_PLAN: &str = r##"title = "Add a \"retry\" to the client"
 objective = "Requests fail on a flaky line.\nTry three times."
 
 [[phase]]
@@ -298,19 +298,19 @@ operations = []
 "##;
 
     #[test]
-    fn the_canonical_text_is_its_own_rendering() {
-        let plan = parse(WHOLE).unwrap();
-        assert_eq!(render(&plan), WHOLE);
+    fn canonical_text_is_rendered_unchanged() {
+        let plan = parse(FULL_PLAN).unwrap();
+        assert_eq!(render(&plan), FULL_PLAN);
         assert_eq!(
             plan.phases[0].policy.exceptions[0].reason,
             "generated\u{202e}"
         );
-        assert_eq!(parse(&WHOLE.replace('\n', "\r\n")).unwrap(), plan);
-        let other = WHOLE.replace("network = true", "network = true # free");
+        assert_eq!(parse(&FULL_PLAN.replace('\n', "\r\n")).unwrap(), plan);
+        let other = FULL_PLAN.replace("network = true", "network = true # free");
         assert!(!is_canonical(&other, &parse(&other).unwrap()));
-        let twice = WHOLE.replace("  \"create\",\n", "  \"create\",\n  \"create\",\n");
+        let twice = FULL_PLAN.replace("  \"create\",\n", "  \"create\",\n  \"create\",\n");
         assert!(!is_canonical(&twice, &parse(&twice).unwrap()));
-        let mark = format!("\u{feff}{WHOLE}");
+        let mark = format!("\u{feff}{FULL_PLAN}");
         assert!(parse(&mark).is_err() || !is_canonical(&mark, &plan));
     }
 
@@ -332,27 +332,27 @@ operations = []
     }
 
     #[test]
-    fn nothing_hidden_is_left_for_a_terminal() {
+    fn hidden_characters_are_escaped() {
         let shown = visible("a\u{1b}[2K\rb\n\u{202e}\u{e0041}\"ä");
         assert_eq!(shown, "a\\u001B[2K\\u000Db\\u000A\\u202E\\U000E0041\"ä");
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        let said = |text: &str| match parse(text).unwrap_err() {
+    fn errors_name_their_line() {
+        let error_of = |text: &str| match parse(text).unwrap_err() {
             PlanError::Text { line, message } => (line, message),
             other => panic!("{other:?}"),
         };
-        let (line, message) = said(&WHOLE.replace("network = true", "netwrk = true"));
+        let (line, message) = error_of(&FULL_PLAN.replace("network = true", "netwrk = true"));
         assert_eq!(line, Some(20));
         assert!(message.contains("unknown field `netwrk`"), "{message}");
-        let (line, message) = said(&WHOLE.replace("\"DOCS\"", "\"docs\""));
+        let (line, message) = error_of(&FULL_PLAN.replace("\"DOCS\"", "\"docs\""));
         assert_eq!(line, Some(32));
         assert!(message.starts_with("a phase id is"), "{message}");
-        assert_eq!(said("\n\ntitle = \n").0, Some(3));
-        assert_eq!(said("title = \"a\"\rb").0, Some(1));
+        assert_eq!(error_of("\n\ntitle = \n").0, Some(3));
+        assert_eq!(error_of("title = \"a\"\rb").0, Some(1));
         let long = format!("{} = 1", "x".repeat(2000));
-        assert!(said(&long).1.chars().count() <= MAX_MESSAGE_CHARS + 1);
+        assert!(error_of(&long).1.chars().count() <= MAX_MESSAGE_CHARS + 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn judge(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
+fn check_file(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
     let before = before.map(str::as_bytes);
     let after = after.as_bytes();
     check(PolicyRequest {
@@ -15,9 +15,9 @@ fn judge(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
     })
 }
 
-/// Returns the rules and lines of the findings in a new file.
-fn found(path: &str, text: &str) -> Vec<(&'static str, usize)> {
-    let report = judge(path, None, text);
+/// The rules and lines that a new file offends.
+fn rules_of(path: &str, text: &str) -> Vec<(&'static str, usize)> {
+    let report = check_file(path, None, text);
     report
         .findings
         .iter()
@@ -25,8 +25,8 @@ fn found(path: &str, text: &str) -> Vec<(&'static str, usize)> {
         .collect()
 }
 
-fn rust(text: &str) -> Vec<(&'static str, usize)> {
-    found("src/lib.rs", text)
+fn rules_of_rust(text: &str) -> Vec<(&'static str, usize)> {
+    rules_of("src/lib.rs", text)
 }
 
 fn token() -> String {
@@ -34,33 +34,36 @@ fn token() -> String {
 }
 
 #[test]
-fn markers_of_a_merge_are_found_and_headings_are_not() {
+fn conflict_markers_are_found_and_headings_are_not() {
     let merge = "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\n>>>>>>> other\n";
     let marker = |line| ("conflict-marker", line);
     assert_eq!(
-        found("a.txt", merge),
+        rules_of("a.txt", merge),
         [marker(2), marker(4), marker(5), marker(7)]
     );
-    assert_eq!(found("a.txt", &merge.replace('\n', "\r\n")).len(), 4);
+    assert_eq!(rules_of("a.txt", &merge.replace('\n', "\r\n")).len(), 4);
     assert_eq!(
-        found("a.md", "Title\n=======\n\n    <<<<<<< HEAD\n<<<<<<<< x\n"),
+        rules_of("a.md", "Title\n=======\n\n    <<<<<<< HEAD\n<<<<<<<< x\n"),
         []
     );
     assert_eq!(
-        found("a.md", "Title\n=======\n>>>>>>> other\n"),
+        rules_of("a.md", "Title\n=======\n>>>>>>> other\n"),
         [marker(3)]
     );
-    assert_eq!(found("a.md", "<<<<<<< HEAD\nTitle\n=======\n"), [marker(1)]);
+    assert_eq!(
+        rules_of("a.md", "<<<<<<< HEAD\nTitle\n=======\n"),
+        [marker(1)]
+    );
 }
 
 #[test]
 fn secrets_are_found_and_never_shown() {
-    let report = judge(
+    let report = check_file(
         "a.py",
         None,
         &format!("x = 1\nkey = '{}' # mine\n", token()),
     );
-    let wanted = Finding {
+    let expected = Finding {
         rule: PolicyRule::SecretToken,
         line: 2,
         text: String::from("key = '[redacted:GITHUB_TOKEN]' # mine"),
@@ -71,7 +74,7 @@ fn secrets_are_found_and_never_shown() {
     assert_eq!(
         report,
         PolicyReport {
-            findings: vec![wanted],
+            findings: vec![expected],
             omitted: 0
         }
     );
@@ -80,20 +83,20 @@ fn secrets_are_found_and_never_shown() {
     let pem = format!(
         "k = \"\"\"-----BEGIN PRIVATE KEY-----\n{line}\n{line}\n-----END PRIVATE KEY-----\"\"\"\n"
     );
-    let report = judge("a.py", None, &pem);
+    let report = check_file("a.py", None, &pem);
     assert_eq!(report.findings[0].rule, PolicyRule::PrivateKey);
     assert_eq!(report.findings[0].text, "k = \"\"\"[redacted:PRIVATE_KEY]");
     let other = pem.replace("a1B2", "Z9y8");
-    assert!(judge("a.py", Some(&pem), &pem).is_clean());
-    assert!(!judge("a.py", Some(&pem), &other).is_clean());
-    assert!(judge("a.py", None, "password = 'hunter22'\nurl = 'db://a:b@c'\n").is_clean());
+    assert!(check_file("a.py", Some(&pem), &pem).is_clean());
+    assert!(!check_file("a.py", Some(&pem), &other).is_clean());
+    assert!(check_file("a.py", None, "password = 'hunter22'\nurl = 'db://a:b@c'\n").is_clean());
 }
 
 #[test]
-fn only_what_an_edit_adds_counts() {
+fn only_added_findings_count() {
     let old = "fn a() { x.unwrap(); }\nfn b() {}\n";
     assert!(
-        judge(
+        check_file(
             "a.rs",
             Some(old),
             &format!("\n// moved\n{}", old.replace(" {", "   {"))
@@ -101,11 +104,11 @@ fn only_what_an_edit_adds_counts() {
         .is_clean()
     );
     assert_eq!(
-        judge("a.rs", Some(old), "fn b() { y.unwrap(); }\n").findings[0].line,
+        check_file("a.rs", Some(old), "fn b() { y.unwrap(); }\n").findings[0].line,
         1
     );
     let twice = format!("{old}mod m {{\n{old}}}\n");
-    let report = judge("a.rs", Some(old), &twice);
+    let report = check_file("a.rs", Some(old), &twice);
     assert_eq!(
         report
             .findings
@@ -115,12 +118,12 @@ fn only_what_an_edit_adds_counts() {
         [4]
     );
     let secret = format!("a = '{}'\n", token());
-    assert!(judge("a.py", Some(&secret), &format!("renamed = '{}'\n", token())).is_clean());
-    assert!(!judge("a.py", Some(&secret), &secret.repeat(2)).is_clean());
+    assert!(check_file("a.py", Some(&secret), &format!("renamed = '{}'\n", token())).is_clean());
+    assert!(!check_file("a.py", Some(&secret), &secret.repeat(2)).is_clean());
 }
 
 #[test]
-fn exceptions_are_by_rule_and_rust_is_judged_on_request() {
+fn exceptions_apply_by_rule_and_rust_is_checked_on_request() {
     let text = format!("fn a() {{ x.unwrap(); panic!(\"{}\"); }}", token());
     let rules = |rust_strict: bool, exceptions: &[PolicyRule]| {
         let request = PolicyRequest {
@@ -150,7 +153,7 @@ fn exceptions_are_by_rule_and_rust_is_judged_on_request() {
 }
 
 #[test]
-fn rust_is_judged_by_its_tokens() {
+fn rust_is_checked_by_its_tokens() {
     let cases: &[(&str, &[&str])] = &[
         ("x.unwrap()", &["unwrap"]),
         ("x\n.\nunwrap /* so */ (\n)", &["unwrap"]),
@@ -206,14 +209,17 @@ fn rust_is_judged_by_its_tokens() {
         ("#!/**/[allow(x)] fn f() { x.unwrap() }", &["unwrap"]),
         ("\u{feff}fn ünwrap() { x.unwrap() }", &["unwrap"]),
     ];
-    for (text, wanted) in cases {
-        let rules: Vec<&str> = rust(text).into_iter().map(|(rule, _)| rule).collect();
-        assert_eq!(rules, *wanted, "{text}");
+    for (text, expected) in cases {
+        let rules: Vec<&str> = rules_of_rust(text)
+            .into_iter()
+            .map(|(rule, _)| rule)
+            .collect();
+        assert_eq!(rules, *expected, "{text}");
     }
 }
 
 #[test]
-fn tests_are_left_alone_and_nothing_else() {
+fn only_tests_are_exempt() {
     let cases = [
         (
             "#[cfg(test)] mod tests { fn f() { x.unwrap(); { panic!() } } } fn g() { X }",
@@ -262,16 +268,22 @@ fn tests_are_left_alone_and_nothing_else() {
     ];
     for (text, left_alone) in cases {
         let judged = text.replace('X', "y.expect(1)");
-        let rules: Vec<&str> = rust(&judged).into_iter().map(|(rule, _)| rule).collect();
-        let wanted = if left_alone { "expect" } else { "unwrap" };
-        assert_eq!(rules, [wanted], "{text}");
+        let rules: Vec<&str> = rules_of_rust(&judged)
+            .into_iter()
+            .map(|(rule, _)| rule)
+            .collect();
+        let expected = if left_alone { "expect" } else { "unwrap" };
+        assert_eq!(rules, [expected], "{text}");
     }
-    assert_eq!(rust("#![allow(a)] #![cfg(test)] fn f() { x.unwrap() }"), []);
+    assert_eq!(
+        rules_of_rust("#![allow(a)] #![cfg(test)] fn f() { x.unwrap() }"),
+        []
+    );
 }
 
 #[test]
-fn files_are_tests_by_their_path_outside_src() {
-    let judged = |path: &str| !found(path, "fn f() { x.unwrap() }").is_empty();
+fn files_outside_src_are_tests_by_their_path() {
+    let judged = |path: &str| !rules_of(path, "fn f() { x.unwrap() }").is_empty();
     for path in [
         "lib.rs",
         "src/a.rs",
@@ -294,7 +306,7 @@ fn files_are_tests_by_their_path_outside_src() {
 }
 
 #[test]
-fn what_is_not_rust_is_one_finding() {
+fn invalid_rust_is_one_finding() {
     for text in [
         "fn f( { x.unwrap() }",
         "}",
@@ -306,7 +318,10 @@ fn what_is_not_rust_is_one_finding() {
         "fn f() { x.unwrap() } \u{0}",
     ] {
         assert_eq!(
-            rust(text).iter().map(|found| found.0).collect::<Vec<_>>(),
+            rules_of_rust(text)
+                .iter()
+                .map(|finding| finding.0)
+                .collect::<Vec<_>>(),
             ["not-rust"],
             "{text:?}"
         );
@@ -320,24 +335,27 @@ fn what_is_not_rust_is_one_finding() {
         exceptions: &[],
     };
     assert_eq!(check(request).findings[0].rule, PolicyRule::NotRust);
-    assert!(judge("a.rs", Some("fn f("), "fn f( x.unwrap()").is_clean());
-    assert!(!judge("a.rs", Some("fn f( x.unwrap()"), "fn f() { x.unwrap() }").is_clean());
+    assert!(check_file("a.rs", Some("fn f("), "fn f( x.unwrap()").is_clean());
+    assert!(!check_file("a.rs", Some("fn f( x.unwrap()"), "fn f() { x.unwrap() }").is_clean());
 }
 
 #[test]
-fn findings_are_bounded_and_the_gravest_come_first() {
+fn findings_are_bounded_and_ordered_by_severity() {
     let text = format!(
         "fn f() {{\n{}}}\n// {}\n",
         "x.unwrap();\n".repeat(30),
         token()
     );
-    let report = judge("a.rs", None, &text);
+    let report = check_file("a.rs", None, &text);
     assert_eq!((report.findings.len(), report.omitted), (MAX_FINDINGS, 11));
     assert_eq!(report.findings[0].rule, PolicyRule::SecretToken);
     assert_eq!(report.profile(), Some(Profile::Secrets));
     let long = format!("fn f() {{ {} x.unwrap() }}", "ä;".repeat(100));
     assert_eq!(
-        judge("a.rs", None, &long).findings[0].text.chars().count(),
+        check_file("a.rs", None, &long).findings[0]
+            .text
+            .chars()
+            .count(),
         MAX_FINDING_TEXT
     );
 }
@@ -354,9 +372,9 @@ fn hostile_files_need_little_stack() {
             ("#[", "]"),
         ] {
             let nested = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
-            judge("a.rs", Some(&nested), &nested);
+            check_file("a.rs", Some(&nested), &nested);
             assert!(
-                !judge("a.rs", None, &open.repeat(100_000)).is_clean(),
+                !check_file("a.rs", None, &open.repeat(100_000)).is_clean(),
                 "{open}"
             );
         }
@@ -366,7 +384,7 @@ fn hostile_files_need_little_stack() {
 }
 
 #[test]
-fn a_megabyte_of_findings_costs_no_more_than_their_length() {
+fn megabyte_of_findings_takes_linear_time() {
     for piece in [
         "x.unwrap();",
         "unsafe ",
@@ -382,15 +400,15 @@ fn a_megabyte_of_findings_costs_no_more_than_their_length() {
         "0.",
     ] {
         let text = piece.repeat((1 << 20) / piece.len());
-        judge("a.rs", Some(&text), &format!("{text} "));
+        check_file("a.rs", Some(&text), &format!("{text} "));
     }
 }
 
 proptest! {
     #[test]
-    fn an_edit_that_changes_nothing_adds_nothing(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..20)) {
+    fn unchanged_file_has_no_findings(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..20)) {
         let text = pieces.concat();
-        prop_assert!(judge("a.rs", Some(&text), &text).is_clean());
+        prop_assert!(check_file("a.rs", Some(&text), &text).is_clean());
     }
 }
 

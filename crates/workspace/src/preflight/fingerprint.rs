@@ -161,7 +161,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn every_kind_of_change_is_seen() {
+    fn every_kind_of_change_is_detected() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         fs::create_dir_all(at("hooks")).unwrap();

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_spellings_come_to_the_same() {
+    fn spellings_of_a_name_are_folded() {
         for (name, folded) in [
             (".Git", ".git"),
             (".git. .", ".git"),

@@ -35,7 +35,7 @@ mod tests {
     use std::ffi::OsStr;
 
     #[test]
-    fn what_the_server_and_git_rely_on_is_not_written() {
+    fn paths_of_the_server_and_git_are_protected() {
         for path in [
             "audit-log.jsonl",
             "audit-log.jsonl.1",
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is() {
+    fn other_paths_are_writable() {
         for path in [
             "",
             "src/main.rs",

@@ -55,25 +55,25 @@ impl FileFilter {
 mod tests {
     use super::*;
 
-    fn takes(glob: &str, path: &str) -> bool {
+    fn matches(glob: &str, path: &str) -> bool {
         FileFilter::new(Some(glob)).unwrap().takes(Path::new(path))
     }
 
     #[test]
-    fn a_slash_makes_a_glob_one_of_paths() {
-        assert!(takes("*.rs", "a/b.rs"));
-        assert!(!takes("*.rs", "b.rs/a"));
-        assert!(takes("src/*.rs", "src/b.rs"));
-        assert!(!takes("src/*.rs", "src/a/b.rs"));
-        assert!(takes("src/**", "src/a/b.rs"));
-        assert!(takes("/*.rs", "b.rs"));
-        assert!(!takes("./*.rs", "a/b.rs"));
-        assert!(takes("*.{rs,toml}", "x/Cargo.toml"));
-        assert!(!takes("*.RS", "a.rs"));
+    fn glob_with_a_slash_matches_paths() {
+        assert!(matches("*.rs", "a/b.rs"));
+        assert!(!matches("*.rs", "b.rs/a"));
+        assert!(matches("src/*.rs", "src/b.rs"));
+        assert!(!matches("src/*.rs", "src/a/b.rs"));
+        assert!(matches("src/**", "src/a/b.rs"));
+        assert!(matches("/*.rs", "b.rs"));
+        assert!(!matches("./*.rs", "a/b.rs"));
+        assert!(matches("*.{rs,toml}", "x/Cargo.toml"));
+        assert!(!matches("*.RS", "a.rs"));
     }
 
     #[test]
-    fn a_glob_that_cannot_be_used_is_refused() {
+    fn invalid_glob_is_refused() {
         for glob in ["", "[", "{a", &"x".repeat(MAX_FILTER_GLOB_BYTES + 1)] {
             assert!(
                 matches!(FileFilter::new(Some(glob)), Err(ReadError::Glob(_))),

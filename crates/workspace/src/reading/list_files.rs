@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_listed_in_order_and_nothing_is_followed() {
+    fn entries_are_listed_in_order_and_links_are_not_followed() {
         let fixture = Fixture::new();
         fixture.write("b/c.txt", "12345");
         fixture.write("b/a", "");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_listed() {
+    fn path_depth_and_glob_select_entries() {
         let fixture = Fixture::new();
         fixture.write("a/b/c/d/e.rs", "");
         fixture.write("a/x.rs", "");
@@ -213,30 +213,36 @@ mod tests {
         fixture.write(".gitignore", "/target\n*.log\n!a/**/*.log\n");
         fixture.write(".git/config", "");
         fixture.link("link", "a");
-        let ask = |path: Option<&str>, depth, glob: Option<&str>| ListRequest {
+        let request = |path: Option<&str>, depth, glob: Option<&str>| ListRequest {
             path: path.map(str::to_owned),
             depth,
             glob: glob.map(str::to_owned),
         };
         assert_eq!(
-            paths(&fixture, &ask(Some("a"), Some(1), None)),
+            paths(&fixture, &request(Some("a"), Some(1), None)),
             "a/b a/x.rs"
         );
         assert_eq!(
-            paths(&fixture, &ask(Some("link/"), Some(1), None)),
+            paths(&fixture, &request(Some("link/"), Some(1), None)),
             "a/b a/x.rs"
         );
-        assert_eq!(paths(&fixture, &ask(Some("."), Some(0), Some("a"))), "a");
         assert_eq!(
-            paths(&fixture, &ask(None, None, Some("*.rs"))),
+            paths(&fixture, &request(Some("."), Some(0), Some("a"))),
+            "a"
+        );
+        assert_eq!(
+            paths(&fixture, &request(None, None, Some("*.rs"))),
             "a/b/c/d/e.rs a/x.rs"
         );
-        assert_eq!(paths(&fixture, &ask(None, None, Some("a/*/c"))), "a/b/c");
         assert_eq!(
-            paths(&fixture, &ask(Some(".git"), None, None)),
+            paths(&fixture, &request(None, None, Some("a/*/c"))),
+            "a/b/c"
+        );
+        assert_eq!(
+            paths(&fixture, &request(Some(".git"), None, None)),
             ".git/config"
         );
-        let target = ask(Some("target"), None, None);
+        let target = request(Some("target"), None, None);
         assert_eq!(
             paths(&fixture, &target),
             "target/debug target/debug/x.rs target/x.log"
@@ -247,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_listed_says_why() {
+    fn invalid_requests_are_refused_with_a_reason() {
         let fixture = Fixture::new();
         fixture.write("f", "");
         fixture.link("out", "../evil");
-        for (path, display_path) in [
+        for (path, expected) in [
             ("f", "f is a file, not a directory"),
             ("none", "none does not exist"),
             ("out", "a link on the way leads out of the workspace"),
@@ -265,18 +271,18 @@ mod tests {
                 path: Some(path.to_owned()),
                 ..ListRequest::default()
             };
-            assert_eq!(list(&fixture, request), display_path);
+            assert_eq!(list(&fixture, request), expected);
         }
         let request = ListRequest {
             glob: Some("[".to_owned()),
             ..ListRequest::default()
         };
-        let display_path = "the glob cannot be used: unclosed character class; missing ']'";
-        assert_eq!(list(&fixture, request), display_path);
+        let expected = "the glob cannot be used: unclosed character class; missing ']'";
+        assert_eq!(list(&fixture, request), expected);
     }
 
     #[test]
-    fn a_full_answer_counts_what_it_leaves_out() {
+    fn full_answer_counts_omitted_entries() {
         let fixture = Fixture::new();
         for n in 0..MAX_LISTED + 3 {
             fs::write(fixture.at(&format!("{n:05}")), "").unwrap();
@@ -302,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn long_paths_fill_an_answer_too() {
+    fn answer_is_bounded_in_bytes() {
         let fixture = Fixture::new();
         let dir = vec!["d".repeat(250); 8].join("/");
         for n in 0..300 {
@@ -321,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_ends_where_directories_go_on() {
+    fn walk_ends_at_the_maximum_depth() {
         let fixture = Fixture::new();
         let deep = vec!["d"; MAX_WALK_DEPTH + 5].join("/");
         fs::create_dir_all(fixture.at(&deep)).unwrap();
@@ -338,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_utf8_is_marked() {
+    fn name_that_is_not_utf8_is_marked() {
         let fixture = Fixture::new();
         fs::write(fixture.at("").join(OsStr::from_bytes(b"a\xff")), "").unwrap();
         let answer = fixture

@@ -176,15 +176,15 @@ mod tests {
     use serde_json::{Value, json};
 
     /// Returns true if the schema that is published for a tool takes these arguments.
-    fn takes(tool: &str, arguments: &Value) -> bool {
+    fn accepts(tool: &str, arguments: &Value) -> bool {
         let listed = Role::ALL.into_iter().flat_map(|role| {
             let empty = Tools::<WorkspaceServer>::new("workspace", "0");
             let tools = all(role).into_iter().fold(empty, Tools::with);
             let listed: Vec<Value> = serde_json::from_str(&tools.list()).unwrap();
             listed
         });
-        let found = listed.into_iter().find(|one| one["name"] == tool).unwrap();
-        let schema = Schema::new(found["inputSchema"].clone()).unwrap();
+        let tool_entry = listed.into_iter().find(|one| one["name"] == tool).unwrap();
+        let schema = Schema::new(tool_entry["inputSchema"].clone()).unwrap();
         schema.check(arguments).is_ok()
     }
 
@@ -192,18 +192,21 @@ mod tests {
     fn arguments_are_bounded_by_their_schemas() {
         let changes =
             |count| json!({ "changes": vec![json!({ "path": "a", "content": "" }); count] });
-        assert!(takes("apply_changes", &changes(MAX_CHANGES)));
-        assert!(!takes("apply_changes", &changes(MAX_CHANGES + 1)));
+        assert!(accepts("apply_changes", &changes(MAX_CHANGES)));
+        assert!(!accepts("apply_changes", &changes(MAX_CHANGES + 1)));
         let wait = |seconds| json!({ "plan_hash": "0".repeat(8), "timeout_s": seconds });
-        assert!(takes("wait_for_approval", &wait(MAX_WAIT_S)));
-        assert!(!takes("wait_for_approval", &wait(MAX_WAIT_S + 1)));
+        assert!(accepts("wait_for_approval", &wait(MAX_WAIT_S)));
+        assert!(!accepts("wait_for_approval", &wait(MAX_WAIT_S + 1)));
         let limit = |lines| json!({ "limit": lines });
-        assert!(takes("read_audit_log", &limit(MAX_LINES)));
-        assert!(!takes("read_audit_log", &limit(MAX_LINES + 1)));
+        assert!(accepts("read_audit_log", &limit(MAX_LINES)));
+        assert!(!accepts("read_audit_log", &limit(MAX_LINES + 1)));
         let report = |title, body| json!({ "title": "x".repeat(title), "body": "x".repeat(body) });
-        assert!(takes("write_failure_report", &report(MAX_TITLE, MAX_BODY)));
-        assert!(!takes("write_failure_report", &report(MAX_TITLE + 1, 1)));
-        assert!(!takes("write_failure_report", &report(1, MAX_BODY + 1)));
+        assert!(accepts(
+            "write_failure_report",
+            &report(MAX_TITLE, MAX_BODY)
+        ));
+        assert!(!accepts("write_failure_report", &report(MAX_TITLE + 1, 1)));
+        assert!(!accepts("write_failure_report", &report(1, MAX_BODY + 1)));
     }
 
     #[test]

@@ -164,7 +164,7 @@ mod tests {
     use super::slug;
 
     #[test]
-    fn a_title_becomes_a_plain_name() {
+    fn title_becomes_a_file_name() {
         assert_eq!(slug("Tests fail: 3 of 5!"), "tests-fail-3-of-5");
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
         assert_eq!(slug("日本語"), "report");

@@ -1,5 +1,5 @@
-//! Tests writing on the simulated disk: after any failure, every answered call is on record, and
-//! log and files agree.
+//! Writes on the simulated disk: after any fault every answered call is on record, and log and files
+//! agree.
 
 use super::{ChangeKind, ChangeOrigin, FileChange, SettleError, Settlement, WriteQueue, hash_of};
 use candor_audit::{AppendError, Log, LogOptions, verify};
@@ -15,19 +15,19 @@ use std::time::Duration;
 
 /// A directory of a disk, used as a disk.
 #[derive(Clone)]
-struct Below(SimDisk, &'static str);
+struct Subdirectory(SimDisk, &'static str);
 
-impl Below {
+impl Subdirectory {
     fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         Path::new(self.1).join(path)
     }
 }
 
-impl Disk for Below {
+impl Disk for Subdirectory {
     type File = SimFile;
 
-    fn open(&self, path: impl AsRef<Path>, how: Open) -> io::Result<SimFile> {
-        self.0.open(self.at(path), how)
+    fn open(&self, path: impl AsRef<Path>, outcome: Open) -> io::Result<SimFile> {
+        self.0.open(self.at(path), outcome)
     }
 
     fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
@@ -63,19 +63,19 @@ const LOG: &str = "audit-log.jsonl";
 
 type Files = BTreeMap<String, String>;
 
-/// Returns the files at the start.
-fn first() -> Files {
+/// The files at the start.
+fn initial_files() -> Files {
     [("a", "old a"), ("d/b", "old b")]
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
         .into()
 }
 
-fn prepared() -> SimDisk {
+fn prepare_disk() -> SimDisk {
     let disk = SimDisk::new(0);
     for dir in ["ws", "ws/d", "state"] {
         disk.create_dir(dir, 0o755).unwrap();
     }
-    for (path, text) in first() {
+    for (path, text) in initial_files() {
         let file = disk
             .open(format!("ws/{path}"), Open::Create(0o644))
             .unwrap();
@@ -133,29 +133,30 @@ fn lines(disk: &SimDisk) -> io::Result<Vec<Value>> {
     Ok(lines.map_while(Result::ok).collect())
 }
 
-struct Place {
+struct WriteFixture {
     log: Log,
-    writing: Arc<WriteQueue<Below>>,
+    writing: Arc<WriteQueue<Subdirectory>>,
 }
 
-impl Place {
-    fn open(disk: &SimDisk) -> Option<Place> {
-        let root = Below(disk.clone(), "ws");
+impl WriteFixture {
+    fn open(disk: &SimDisk) -> Option<WriteFixture> {
+        let root = Subdirectory(disk.clone(), "ws");
         let log = Log::open(root.clone(), LOG, LogOptions::default()).ok()?;
-        let writing = Arc::new(WriteQueue::new(root, Below(disk.clone(), "state")));
-        Some(Place { log, writing })
+        let writing = Arc::new(WriteQueue::new(root, Subdirectory(disk.clone(), "state")));
+        Some(WriteFixture { log, writing })
     }
 
-    fn take_turn(&self, disk: &SimDisk) -> Option<super::WriteTurn<Below>> {
+    fn take_turn(&self, disk: &SimDisk) -> Option<super::WriteTurn<Subdirectory>> {
         let recorded = |about: &ChangeOrigin| {
             self.log.settle_blocking().map_err(SettleError::Log)?;
-            let is_it = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
-            Ok(lines(disk)?.iter().any(is_it))
+            let is_line_of_call =
+                |line: &Value| line["call"] == about.request_id && line["ok"] == true;
+            Ok(lines(disk)?.iter().any(is_line_of_call))
         };
         let record = |settled: &Settlement| {
             let line = json!({ "settled": settled.about.request_id, "finished": settled.finished });
-            let put = self.log.append_blocking(members(line));
-            put.map(drop).map_err(SettleError::Log)
+            let appended = self.log.append_blocking(members(line));
+            appended.map(drop).map_err(SettleError::Log)
         };
         let turn = self.writing.take_turn(Duration::ZERO).ok()?;
         turn.settle(recorded, record).ok()
@@ -180,7 +181,7 @@ impl Place {
                 let _ = applied.keep();
                 Some(())
             }
-            // The next one looks into the log.
+            // The next call reads the log.
             (Ok(_), Err(AppendError::Unsure(_))) => None,
             (Ok(applied), Err(_)) => {
                 let _ = applied.undo();
@@ -197,19 +198,19 @@ impl Place {
 }
 
 fn workload(disk: &SimDisk) {
-    let Some(place) = Place::open(disk) else {
+    let Some(fixture) = WriteFixture::open(disk) else {
         return;
     };
     for (number, changes) in calls().iter().enumerate() {
-        // A later call expects the files of an earlier one.
-        if place.call(disk, number, changes).is_none() {
+        // A later call expects the files of the earlier ones.
+        if fixture.call(disk, number, changes).is_none() {
             break;
         }
     }
 }
 
-fn found(disk: &SimDisk) -> Files {
-    let mut found = Files::new();
+fn files_on_disk(disk: &SimDisk) -> Files {
+    let mut files_on_disk = Files::new();
     for dir in ["", "d"] {
         for name in disk.list(Path::new("ws").join(dir)).unwrap() {
             let name = name.to_str().unwrap();
@@ -223,15 +224,15 @@ fn found(disk: &SimDisk) -> Files {
             };
             let file = disk.open(format!("ws/{path}"), Open::Read).unwrap();
             let text = String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap();
-            found.insert(path, text);
+            files_on_disk.insert(path, text);
         }
     }
-    found
+    files_on_disk
 }
 
 /// Returns the contents of the files according to the log.
-fn told(disk: &SimDisk) -> Files {
-    let mut files = first();
+fn files_by_log(disk: &SimDisk) -> Files {
+    let mut files = initial_files();
     for line in lines(disk)
         .unwrap()
         .iter()
@@ -252,28 +253,32 @@ fn told(disk: &SimDisk) -> Files {
 }
 
 fn check(disk: &SimDisk, marks: &[String]) {
-    let place = Place::open(disk).unwrap();
-    drop(place.take_turn(disk).unwrap());
-    drop(place);
-    let verified = verify(Below(disk.clone(), "ws"), LOG).unwrap();
+    let fixture = WriteFixture::open(disk).unwrap();
+    drop(fixture.take_turn(disk).unwrap());
+    drop(fixture);
+    let verified = verify(Subdirectory(disk.clone(), "ws"), LOG).unwrap();
     assert_eq!(verified.flaw, None);
-    assert_eq!(found(disk), told(disk));
+    assert_eq!(files_on_disk(disk), files_by_log(disk));
     for mark in marks {
-        let (how, number) = mark.split_once(' ').unwrap();
-        let is_it = |line: &Value| line["call"] == number && line["ok"] == (how == "done");
-        assert!(lines(disk).unwrap().iter().any(is_it), "{mark}");
+        let (outcome, number) = mark.split_once(' ').unwrap();
+        let is_line_of_call =
+            |line: &Value| line["call"] == number && line["ok"] == (outcome == "done");
+        assert!(lines(disk).unwrap().iter().any(is_line_of_call), "{mark}");
     }
 }
 
 #[test]
 fn log_and_files_agree_whatever_fails() {
-    let trials = Trials::new().starting_from(&prepared());
+    let trials = Trials::new().starting_from(&prepare_disk());
     trials.run(workload, check).unwrap();
 }
 
 #[test]
 fn log_and_files_agree_when_the_power_fails_after_a_fault() {
-    let trials = Trials::new().starting_from(&prepared()).images(2).rounds(1);
+    let trials = Trials::new()
+        .starting_from(&prepare_disk())
+        .images(2)
+        .rounds(1);
     trials.crash_after_faults().run(workload, check).unwrap();
 }
 
@@ -281,19 +286,19 @@ fn log_and_files_agree_when_the_power_fails_after_a_fault() {
 #[test]
 fn settling_can_be_interrupted_anywhere() {
     use candor_sim_disk::{DiskFault, Survival};
-    let whole = prepared().after(Survival::Everything);
-    workload(&whole);
-    for number in 0..whole.operations() {
-        let disk = prepared().after(Survival::Everything);
+    let complete = prepare_disk().after(Survival::Everything);
+    workload(&complete);
+    for number in 0..complete.operations() {
+        let disk = prepare_disk().after(Survival::Everything);
         disk.fail_at(number, DiskFault::Crash);
         workload(&disk);
-        let left = disk.after(Survival::Everything);
+        let crashed = disk.after(Survival::Everything);
         let settle = |disk: &SimDisk| {
-            if let Some(place) = Place::open(disk) {
-                drop(place.take_turn(disk));
+            if let Some(fixture) = WriteFixture::open(disk) {
+                drop(fixture.take_turn(disk));
             }
         };
-        let trials = Trials::new().starting_from(&left).images(2).rounds(1);
+        let trials = Trials::new().starting_from(&crashed).images(2).rounds(1);
         trials.run(settle, check).unwrap();
     }
 }

@@ -26,7 +26,7 @@ fn signed(plan: &PlanHash, seed: u8, name: &str, end: i64) -> SignedStatement<Ap
     sign_approval(&key(seed), approval).unwrap()
 }
 
-fn put(disk: &impl Disk, path: &str, bytes: &[u8]) {
+fn write_file(disk: &impl Disk, path: &str, bytes: &[u8]) {
     let file = disk.open(path, Open::Create(0o600)).unwrap();
     file.set_len(0).unwrap();
     file.append_all(bytes).unwrap();
@@ -41,7 +41,7 @@ fn each_key_has_one_approval_of_a_plan() {
     assert_eq!(first, again);
     let all = find_approvals(&disk, &plan).unwrap();
     assert_eq!(all.len(), 2);
-    let anna = all.iter().find(|found| found.file == first).unwrap();
+    let anna = all.iter().find(|entry| entry.file == first).unwrap();
     let anna = anna.approval.as_ref().unwrap();
     assert_eq!(anna.statement().not_after, StatementTime::at(at(3000)));
     assert_eq!(find_approvals(&disk, &hash("other")).unwrap(), []);
@@ -55,7 +55,7 @@ fn each_key_has_one_approval_of_a_plan() {
     symlink("nowhere", name("e")).unwrap();
     fs::write(name("f"), "[".repeat(MAX_STATEMENT_BYTES)).unwrap();
     let bad = find_approvals(&disk, &plan).unwrap().into_iter();
-    let bad: Vec<_> = bad.filter_map(|found| found.approval.err()).collect();
+    let bad: Vec<_> = bad.filter_map(|entry| entry.approval.err()).collect();
     let no_key = SignedError::Members("there is no key_id".to_owned());
     assert_eq!(
         bad,
@@ -75,7 +75,7 @@ fn each_key_has_one_approval_of_a_plan() {
 }
 
 #[test]
-fn what_does_not_belong_among_revocations_fails_closed() {
+fn invalid_file_among_revocations_is_an_error() {
     let state = SimDisk::new(0);
     assert_eq!(load_revocations(&state).unwrap(), Revocations::default());
     let revocation = Revocation::new(RevocationTarget::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
@@ -87,27 +87,27 @@ fn what_does_not_belong_among_revocations_fails_closed() {
     let name = format!("{REVOCATIONS_DIR}/{}", name.to_str().unwrap());
 
     let changed = signed.to_file().replace("00:25:00", "00:05:00");
-    put(&state, &name, changed.as_bytes());
+    write_file(&state, &name, changed.as_bytes());
     let unsound = load_revocations(&state).unwrap_err();
     let bad = SignedError::BadSignature;
     assert!(matches!(unsound, RevocationError::Unsound { why, .. } if why == bad));
-    put(&state, &name, b"");
+    write_file(&state, &name, b"");
     assert!(matches!(
         load_revocations(&state),
         Err(RevocationError::Unsound { .. })
     ));
-    put(&state, &name, signed.to_file().as_bytes());
+    write_file(&state, &name, signed.to_file().as_bytes());
     assert!(load_revocations(&state).is_ok());
 
-    put(&state, "revocations/.half.json.0.tmp", b"half");
+    write_file(&state, "revocations/.half.json.0.tmp", b"half");
     assert!(load_revocations(&state).is_ok());
     let other = "revocations/other.json";
-    put(&state, other, signed.to_file().as_bytes());
+    write_file(&state, other, signed.to_file().as_bytes());
     assert!(matches!(
         load_revocations(&state),
         Err(RevocationError::Misnamed { .. })
     ));
-    put(&state, other, b"x");
+    write_file(&state, other, b"x");
     assert!(matches!(
         load_revocations(&state),
         Err(RevocationError::Unsound { .. })
@@ -118,7 +118,7 @@ fn what_does_not_belong_among_revocations_fails_closed() {
 }
 
 #[test]
-fn there_are_only_so_many_revocations() {
+fn too_many_revocations_are_refused() {
     let state = SimDisk::new(0);
     state.create_dir(REVOCATIONS_DIR, 0o700).unwrap();
     for number in 0..=MAX_REVOCATIONS {
@@ -132,7 +132,7 @@ fn there_are_only_so_many_revocations() {
 }
 
 #[test]
-fn a_revocation_that_was_promised_is_there_whatever_fails() {
+fn saved_revocation_survives_any_fault() {
     let revocation = Revocation::new(RevocationTarget::Plan(plan()), ROOT, "bo", at(1500)).unwrap();
     let signed = SignedStatement::sign(&key(2), revocation).unwrap();
     let workload = |disk: &SimDisk| {
@@ -152,13 +152,13 @@ fn a_revocation_that_was_promised_is_there_whatever_fails() {
 }
 
 #[test]
-fn a_file_says_all_that_is_needed_to_check_it() {
+fn file_contains_everything_for_its_check() {
     let text = signed(&plan(), 1, "Anna é", 2000).to_file();
     let mut lines: Vec<_> = text.lines().collect();
     let signature = lines.remove(9);
     assert!(signature.starts_with("  \"signature\": \"-----BEGIN SSH SIGNATURE-----\\n"));
     let plan = plan();
-    let wanted = format!(
+    let expected = format!(
         r#"{{
   "v": 1,
   "kind": "approval",
@@ -171,20 +171,20 @@ fn a_file_says_all_that_is_needed_to_check_it() {
 }}"#,
         key(1).key_id()
     );
-    assert_eq!(lines.join("\n"), wanted);
+    assert_eq!(lines.join("\n"), expected);
     let approval = Approval::new(plan.clone(), ROOT, "Anna é", at(1000), at(2000)).unwrap();
     let message = String::from_utf8(SignedStatement::message(&approval)).unwrap();
-    let wanted = format!(
+    let expected = format!(
         "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"Anna é\",\
          \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
          \"plan_hash\":\"{plan}\",\"root\":\"/srv/project\",\"v\":1}}"
     );
-    assert_eq!(message, wanted);
+    assert_eq!(message, expected);
 }
 
 proptest! {
     #[test]
-    fn no_file_breaks_the_reader(
+    fn arbitrary_files_are_refused(
         name in "[a-z_]{0,9}|key_id|signature|kind|v",
         value in "[\\[\\]{}\",:a-z0-9.-]{0,20}",
     ) {

@@ -1,5 +1,4 @@
-//! Tests approvals and revocations together: their validity, their storage, and that OpenSSH
-//! agrees.
+//! Approvals and revocations: their checks, their files, and compatibility with OpenSSH.
 
 mod check;
 mod files;
@@ -13,7 +12,7 @@ use ssh_key::private::{Ed25519Keypair, PrivateKey};
 
 const ROOT: &str = "/srv/project";
 
-/// Returns the key that is generated from a seed.
+/// Returns the key of a seed.
 fn key(seed: u8) -> ApproverKey {
     let key = PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32]));
     let text = key.to_openssh(LineEnding::LF).unwrap();
@@ -33,7 +32,7 @@ fn approval(approver: &str) -> Approval {
     Approval::new(plan(), ROOT, approver, at(1000), at(2000)).unwrap()
 }
 
-fn found(file: &str, approval: &SignedStatement<Approval>) -> ApprovalFile {
+fn approval_file(file: &str, approval: &SignedStatement<Approval>) -> ApprovalFile {
     ApprovalFile {
         file: file.to_owned(),
         approval: SignedStatement::read(approval.to_file().as_bytes()),

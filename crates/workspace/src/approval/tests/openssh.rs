@@ -1,4 +1,4 @@
-//! OpenSSH agrees: it reads our keys, checks our signatures, and we check its.
+//! Compatibility with OpenSSH: it reads our keys, checks our signatures, and we check its.
 
 use super::*;
 use ssh_key::rand_core::OsRng;
@@ -62,19 +62,26 @@ fn ssh_keygen_verifies_an_approval() {
 #[test]
 fn ssh_keygen_reads_our_key_file() {
     let dir = tempfile::tempdir().unwrap();
-    let own = ApproverKey::generate(&mut OsRng, "anna").unwrap();
+    let approver_key = ApproverKey::generate(&mut OsRng, "anna").unwrap();
     let path = dir.path().join("key");
-    fs::write(&path, own.to_file(&mut OsRng, b"open sesame").unwrap()).unwrap();
+    fs::write(
+        &path,
+        approver_key.to_file(&mut OsRng, b"open sesame").unwrap(),
+    )
+    .unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let args = ["-y", "-P", "open sesame", "-f", "key"];
     let Some(output) = ssh_keygen(dir.path(), &args, b"") else {
         return;
     };
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed.trim_end(), own.public_line());
+    assert_eq!(printed.trim_end(), approver_key.public_line());
     let listed = ssh_keygen(dir.path(), &["-l", "-f", "key"], b"").unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.contains(&own.key_id().to_string()), "{listed}");
+    assert!(
+        listed.contains(&approver_key.key_id().to_string()),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -86,10 +93,10 @@ fn signatures_of_ssh_keygen_verify() {
         ("rsa", "rsa", "2048"),
     ] {
         let args = ["-q", "-t", kind, "-b", bits, "-N", "", "-f", name];
-        let Some(made) = ssh_keygen(dir.path(), &args, b"") else {
+        let Some(output) = ssh_keygen(dir.path(), &args, b"") else {
             return;
         };
-        assert!(made.status.success(), "{made:?}");
+        assert!(output.status.success(), "{output:?}");
         let statement = approval("anna");
         let message = SignedStatement::message(&statement);
         let args = ["-Y", "sign", "-f", name, "-n", NAMESPACE];
@@ -127,8 +134,8 @@ fn only_an_ed25519_key_signs_in_this_process() {
             return;
         }
         let text = fs::read_to_string(dir.path().join(name)).unwrap();
-        let own = ApproverKey::from_file(&text, Some(b"pass"));
-        match own.and_then(|own| sign_approval(&own, approval("anna"))) {
+        let approver_key = ApproverKey::from_file(&text, Some(b"pass"));
+        match approver_key.and_then(|approver_key| sign_approval(&approver_key, approval("anna"))) {
             Ok(signed) => {
                 assert!(SignedStatement::<Approval>::read(signed.to_file().as_bytes()).is_ok())
             }

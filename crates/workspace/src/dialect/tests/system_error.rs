@@ -114,8 +114,8 @@ fn obligation_6_phase_and_plan_are_preserved() {
 
 #[test]
 fn obligation_7_what_is_serialised_is_plain_json() {
-    // A Rust value cannot contain itself or be undefined, so this test only shows that nothing is
-    // lost and that depth and size are bounded.
+    // A Rust value cannot contain itself or be undefined; the rest of the proof is that nothing is lost
+    // and that depth and size are bounded.
     let mut deep = json!("core");
     for _ in 0..100 {
         deep = json!({ "in": deep });
@@ -137,11 +137,15 @@ fn obligation_7_what_is_serialised_is_plain_json() {
 
 #[test]
 fn from_unknown_keeps_a_complete_failure() {
-    let own = codes::HashMismatch
+    let complete_fault = codes::HashMismatch
         .fault()
         .with_cause("own")
         .with_facts(|facts| facts.tool_name = Some(String::from("apply_changes")));
-    let fault = from_unknown(Thrown::Fault(own), || unmapped(Effect::Unknown), session());
+    let fault = from_unknown(
+        Thrown::Fault(complete_fault),
+        || unmapped(Effect::Unknown),
+        session(),
+    );
     let members = envelope(&fault);
     assert_eq!(members["error_code"], "HASH_MISMATCH");
     assert_eq!(members["cause"], "own");

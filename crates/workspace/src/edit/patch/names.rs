@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_git_and_diff_write_them() {
+    fn names_of_git_and_diff_are_parsed() {
         assert_eq!(named("a/x y.rs\t2024-01-01 10:00:00 +0000"), "a/x y.rs");
         assert_eq!(named("a/x.rs "), "a/x.rs");
         assert_eq!(named(r#""a/\303\244\t\"\\.rs""#), "a/ä\t\"\\.rs");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_a_path_with_or_without_a_prefix() {
+    fn name_matches_a_path_with_or_without_a_prefix() {
         assert!(means("a/src/x.rs", "src/x.rs"));
         assert!(means("src/x.rs", "src/x.rs"));
         assert!(means("./src/x.rs", "src/x.rs"));

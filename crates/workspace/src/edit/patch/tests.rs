@@ -1,38 +1,37 @@
-//! Diffs as models write them: those with a doubt are refused, each with its reason; those without
-//! are taken.
+//! Patches as models write them: ambiguous ones are refused with a reason, the others are applied.
 
 use super::{InvalidPatch, MAX_HUNKS, PatchError, PatchMismatch, apply_patch};
 
 const OLD: &str = "one\ntwo\nthree\n\nfive\ntwo\nseven\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum Refusal {
     /// At this line of the patch.
     InvalidPatch(usize, InvalidPatch),
     /// For this hunk.
     PatchMismatch(usize, PatchMismatch),
 }
 
-fn said(old: Option<&str>, patch: &str) -> Said {
+fn refusal_of(old: Option<&str>, patch: &str) -> Refusal {
     match apply_patch(old, patch, "src/f.txt") {
-        Err(PatchError::Invalid { line, reason }) => Said::InvalidPatch(line, reason),
-        Err(PatchError::DoesNotApply { hunk, reason, .. }) => Said::PatchMismatch(hunk, reason),
+        Err(PatchError::Invalid { line, reason }) => Refusal::InvalidPatch(line, reason),
+        Err(PatchError::DoesNotApply { hunk, reason, .. }) => Refusal::PatchMismatch(hunk, reason),
         Ok(text) => panic!("applied: {text:?}"),
     }
 }
 
-/// Puts the two lines that name the file before the hunks.
-fn headed(hunks: &str) -> String {
+/// Returns the hunks after the two lines that name the file.
+fn with_file_names(hunks: &str) -> String {
     format!("--- a/src/f.txt\n+++ b/src/f.txt\n{hunks}")
 }
 
 #[test]
-fn what_is_no_diff_of_this_file_is_invalid() {
+fn invalid_patches_are_refused() {
     use InvalidPatch::*;
     let other = |named: &str| OtherFile {
         named: String::from(named),
     };
-    let good = headed("@@ -1 +1 @@\n-one\n+ONE\n");
+    let good = with_file_names("@@ -1 +1 @@\n-one\n+ONE\n");
     let second = good.replace("f.txt", "g.txt");
     let cases: Vec<(&str, String, usize, InvalidPatch)> = vec![
         ("nothing", String::new(), 1, Empty),
@@ -87,7 +86,7 @@ fn what_is_no_diff_of_this_file_is_invalid() {
             1,
             NoFileNames,
         ),
-        ("names alone", headed(""), 2, NoHunks),
+        ("names alone", with_file_names(""), 2, NoHunks),
         (
             "a git header alone",
             String::from("diff --git a/src/f.txt b/src/f.txt\nindex 1..2 100644\n"),
@@ -96,38 +95,43 @@ fn what_is_no_diff_of_this_file_is_invalid() {
         ),
         (
             "dots for numbers",
-            headed("@@ ... @@\n-one\n+ONE\n"),
+            with_file_names("@@ ... @@\n-one\n+ONE\n"),
             3,
             HunkHeader,
         ),
-        ("no numbers", headed("@@\n-one\n+ONE\n"), 3, HunkHeader),
+        (
+            "no numbers",
+            with_file_names("@@\n-one\n+ONE\n"),
+            3,
+            HunkHeader,
+        ),
         (
             "a function for numbers",
-            headed("@@ fn main() @@\n-one\n+ONE\n"),
+            with_file_names("@@ fn main() @@\n-one\n+ONE\n"),
             3,
             HunkHeader,
         ),
         (
             "half a header",
-            headed("@@ -1,3 +1,3\n-one\n+ONE\n"),
+            with_file_names("@@ -1,3 +1,3\n-one\n+ONE\n"),
             3,
             HunkHeader,
         ),
         (
             "a negative count",
-            headed("@@ -1,-3 +1,3 @@\n-one\n+ONE\n"),
+            with_file_names("@@ -1,-3 +1,3 @@\n-one\n+ONE\n"),
             3,
             HunkHeader,
         ),
         (
             "a hunk without lines",
-            headed("@@ -1 +1 @@\n@@ -2 +2 @@\n-two\n+TWO\n"),
+            with_file_names("@@ -1 +1 @@\n@@ -2 +2 @@\n-two\n+TWO\n"),
             3,
             EmptyHunk,
         ),
         (
             "context without its space",
-            headed("@@ -1,2 +1,2 @@\n-one\n+ONE\ntwo\n"),
+            with_file_names("@@ -1,2 +1,2 @@\n-one\n+ONE\ntwo\n"),
             6,
             HunkLine,
         ),
@@ -140,19 +144,19 @@ fn what_is_no_diff_of_this_file_is_invalid() {
         ("a fence behind it", format!("{good}```\n"), 6, HunkLine),
         (
             "dots between lines",
-            headed("@@ -1,3 +1,3 @@\n-one\n+ONE\n...\n three\n"),
+            with_file_names("@@ -1,3 +1,3 @@\n-one\n+ONE\n...\n three\n"),
             6,
             HunkLine,
         ),
         (
             "a marker first",
-            headed("@@ -1 +1 @@\n\\ No newline at end of file\n+a\n"),
+            with_file_names("@@ -1 +1 @@\n\\ No newline at end of file\n+a\n"),
             4,
             HunkLine,
         ),
         (
             "a marker inside",
-            headed("@@ -1,2 +1,2 @@\n-one\n+ONE\n\\ No newline at end of file\n two\n"),
+            with_file_names("@@ -1,2 +1,2 @@\n-one\n+ONE\n\\ No newline at end of file\n two\n"),
             3,
             NoNewlineInside,
         ),
@@ -246,186 +250,200 @@ fn what_is_no_diff_of_this_file_is_invalid() {
         ),
         (
             "hunks of a merge",
-            headed("@@@ -1 -1 +1 @@@\n--one\n++ONE\n"),
+            with_file_names("@@@ -1 -1 +1 @@@\n--one\n++ONE\n"),
             3,
             Combined,
         ),
         (
             "context alone",
-            headed("@@ -1,2 +1,2 @@\n one\n two\n"),
+            with_file_names("@@ -1,2 +1,2 @@\n one\n two\n"),
             5,
             ChangesNothing,
         ),
         (
             "a flood of hunks",
-            headed(&"@@ -1 +1 @@\n-one\n+ONE\n".repeat(MAX_HUNKS + 1)),
+            with_file_names(&"@@ -1 +1 @@\n-one\n+ONE\n".repeat(MAX_HUNKS + 1)),
             3003,
             TooManyHunks,
         ),
     ];
     for (name, patch, line, reason) in cases {
         assert_eq!(
-            said(Some(OLD), &patch),
-            Said::InvalidPatch(line, reason),
+            refusal_of(Some(OLD), &patch),
+            Refusal::InvalidPatch(line, reason),
             "{name}"
         );
     }
 }
 
 #[test]
-fn what_does_not_fit_does_not_apply() {
+fn mismatching_patches_are_refused() {
     use PatchMismatch::*;
     let cases = [
         (
             "another text",
-            headed("@@ -1 +1 @@\n-eins\n+ONE\n"),
+            with_file_names("@@ -1 +1 @@\n-eins\n+ONE\n"),
             0,
             NotFound,
         ),
         (
             "other spaces",
-            headed("@@ -1 +1 @@\n- one\n+ONE\n"),
+            with_file_names("@@ -1 +1 @@\n- one\n+ONE\n"),
             0,
             NotFound,
         ),
         (
             "spaces at the end",
-            headed("@@ -1 +1 @@\n-one \n+ONE\n"),
+            with_file_names("@@ -1 +1 @@\n-one \n+ONE\n"),
             0,
             NotFound,
         ),
         (
             "half a line",
-            headed("@@ -1 +1 @@\n-on\n+ONE\n"),
+            with_file_names("@@ -1 +1 @@\n-on\n+ONE\n"),
             0,
             NotFound,
         ),
         (
             "lines left out",
-            headed("@@ -1,2 +1,2 @@\n one\n-three\n+THREE\n"),
+            with_file_names("@@ -1,2 +1,2 @@\n one\n-three\n+THREE\n"),
             0,
             NotFound,
         ),
         (
             "the result for the old text",
-            headed("@@ -1 +1 @@\n-one\n+ONE\n@@ -1,2 +1,2 @@\n ONE\n-two\n+TWO\n"),
+            with_file_names("@@ -1 +1 @@\n-one\n+ONE\n@@ -1,2 +1,2 @@\n ONE\n-two\n+TWO\n"),
             1,
             NotFound,
         ),
         (
             "an end that is none",
-            headed("@@ -7 +7 @@\n-seven\n\\ No newline at end of file\n+SEVEN\n"),
+            with_file_names("@@ -7 +7 @@\n-seven\n\\ No newline at end of file\n+SEVEN\n"),
             0,
             NotFound,
         ),
         (
             "twice, at neither",
-            headed("@@ -3 +3 @@\n-two\n+TWO\n"),
+            with_file_names("@@ -3 +3 @@\n-two\n+TWO\n"),
             0,
             NotUnique,
         ),
         (
             "twice, far beyond",
-            headed("@@ -99999999999999999999 +1 @@\n-two\n+TWO\n"),
+            with_file_names("@@ -99999999999999999999 +1 @@\n-two\n+TWO\n"),
             0,
             NotUnique,
         ),
         (
             "lines from nowhere",
-            headed("@@ -2,0 +3 @@\n+new\n"),
+            with_file_names("@@ -2,0 +3 @@\n+new\n"),
             0,
             NoContext,
         ),
         (
             "the same line twice",
-            headed("@@ -1 +1 @@\n-one\n+ONE\n@@ -1 +1 @@\n-one\n+UNO\n"),
+            with_file_names("@@ -1 +1 @@\n-one\n+ONE\n@@ -1 +1 @@\n-one\n+UNO\n"),
             1,
             Overlaps,
         ),
         (
             "two at one place",
-            headed("@@ -1 +1,2 @@\n one\n+a\n@@ -1 +1,2 @@\n one\n+b\n"),
+            with_file_names("@@ -1 +1,2 @@\n one\n+a\n@@ -1 +1,2 @@\n one\n+b\n"),
             1,
             Overlaps,
         ),
         (
             "no line break inside",
-            headed("@@ -1 +1 @@\n-one\n+ONE\n\\ No newline at end of file\n"),
+            with_file_names("@@ -1 +1 @@\n-one\n+ONE\n\\ No newline at end of file\n"),
             0,
             NotAtEnd,
         ),
         (
             "a new file that is there",
-            headed("@@ -0,0 +1 @@\n+new\n").replace("a/src/f.txt", "/dev/null"),
+            with_file_names("@@ -0,0 +1 @@\n+new\n").replace("a/src/f.txt", "/dev/null"),
             0,
             FileExists,
         ),
     ];
     for (name, patch, hunk, reason) in cases {
         assert_eq!(
-            said(Some(OLD), &patch),
-            Said::PatchMismatch(hunk, reason),
+            refusal_of(Some(OLD), &patch),
+            Refusal::PatchMismatch(hunk, reason),
             "{name}"
         );
     }
-    let changes = headed("@@ -1 +1 @@\n-one\n+ONE\n");
-    assert_eq!(said(None, &changes), Said::PatchMismatch(0, NoFile));
+    let changes = with_file_names("@@ -1 +1 @@\n-one\n+ONE\n");
+    assert_eq!(
+        refusal_of(None, &changes),
+        Refusal::PatchMismatch(0, NoFile)
+    );
 }
 
 #[test]
-fn what_leaves_no_doubt_is_taken() {
+fn unambiguous_patches_are_applied() {
     let new = "ONE\ntwo\nthree\n\nfive\ntwo\nseven\n";
     let hunk = "@@ -1,4 +1,4 @@\n-one\n+ONE\n two\n three\n \n";
     let cases = [
-        ("as it should be", headed(hunk)),
+        ("as it should be", with_file_names(hunk)),
         (
             "with git's header",
             format!(
                 "diff --git a/src/f.txt b/src/f.txt\nindex 12ab..34cd 100644\n{}",
-                headed(hunk)
+                with_file_names(hunk)
             ),
         ),
         (
             "with svn's header",
-            format!("Index: src/f.txt\n=======\n{}", headed(hunk)),
+            format!("Index: src/f.txt\n=======\n{}", with_file_names(hunk)),
         ),
         (
             "with times",
-            headed(hunk).replace("f.txt\n", "f.txt\t2024-01-01 00:00:00.0 +0000\n"),
+            with_file_names(hunk).replace("f.txt\n", "f.txt\t2024-01-01 00:00:00.0 +0000\n"),
         ),
         (
             "without prefixes",
-            headed(hunk).replace("a/src", "src").replace("b/src", "src"),
+            with_file_names(hunk)
+                .replace("a/src", "src")
+                .replace("b/src", "src"),
         ),
         (
             "with quotes",
-            headed(hunk).replace("a/src/f.txt", "\"a/src/\\146.txt\""),
+            with_file_names(hunk).replace("a/src/f.txt", "\"a/src/\\146.txt\""),
         ),
         (
             "with a function",
-            headed(&hunk.replace("4 @@", "4 @@ fn main() {")),
+            with_file_names(&hunk.replace("4 @@", "4 @@ fn main() {")),
         ),
-        ("in a fence", format!("\n```diff\n{}```\n\n", headed(hunk))),
+        (
+            "in a fence",
+            format!("\n```diff\n{}```\n\n", with_file_names(hunk)),
+        ),
         (
             "without the last line break",
-            headed(hunk.trim_end_matches('\n')),
+            with_file_names(hunk.trim_end_matches('\n')),
         ),
-        ("with blank lines behind", headed(hunk) + "\n\n"),
-        ("with a lost space", headed(&hunk.replace("\n \n", "\n\n"))),
+        ("with blank lines behind", with_file_names(hunk) + "\n\n"),
+        (
+            "with a lost space",
+            with_file_names(&hunk.replace("\n \n", "\n\n")),
+        ),
         (
             "with a lost space inside",
-            headed(&hunk.replace("\n \n", "\n\n five\n")),
+            with_file_names(&hunk.replace("\n \n", "\n\n five\n")),
         ),
         (
             "with wrong counts",
-            headed(&hunk.replace("-1,4 +1,4", "-1,40 +1")),
+            with_file_names(&hunk.replace("-1,4 +1,4", "-1,40 +1")),
         ),
         (
             "with a wrong line",
-            headed(&hunk.replace("-1,4 +1,4", "-6,4 +6,4")),
+            with_file_names(&hunk.replace("-1,4 +1,4", "-6,4 +6,4")),
         ),
-        ("without counts", headed("@@ -1 +1 @@\n-one\n+ONE\n")),
-        ("with CRLF", headed(hunk).replace('\n', "\r\n")),
+        (
+            "without counts",
+            with_file_names("@@ -1 +1 @@\n-one\n+ONE\n"),
+        ),
+        ("with CRLF", with_file_names(hunk).replace('\n', "\r\n")),
     ];
     for (name, patch) in cases {
         assert_eq!(
@@ -437,23 +455,23 @@ fn what_leaves_no_doubt_is_taken() {
 }
 
 #[test]
-fn hunks_are_placed_in_the_old_text_whatever_their_order() {
-    let patch = headed(
+fn hunks_apply_in_any_order() {
+    let patch = with_file_names(
         "@@ -7 +7 @@\n-seven\n+SEVEN\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n@@ -2,2 +2,2 @@\n two\n-three\n+THREE\n",
     );
-    let made = apply_patch(Some(OLD), &patch, "src/f.txt").unwrap();
-    assert_eq!(made, "ONE\ntwo\nTHREE\n\nfive\ntwo\nSEVEN\n");
+    let result = apply_patch(Some(OLD), &patch, "src/f.txt").unwrap();
+    assert_eq!(result, "ONE\ntwo\nTHREE\n\nfive\ntwo\nSEVEN\n");
 }
 
 #[test]
-fn the_stated_line_decides_between_equal_places() {
-    let patch = headed("@@ -6 +6 @@\n-two\n+TWO\n");
-    let made = apply_patch(Some(OLD), &patch, "src/f.txt").unwrap();
-    assert_eq!(made, "one\ntwo\nthree\n\nfive\nTWO\nseven\n");
+fn stated_line_decides_between_equal_matches() {
+    let patch = with_file_names("@@ -6 +6 @@\n-two\n+TWO\n");
+    let result = apply_patch(Some(OLD), &patch, "src/f.txt").unwrap();
+    assert_eq!(result, "one\ntwo\nthree\n\nfive\nTWO\nseven\n");
 }
 
 #[test]
-fn a_new_file_needs_none_to_be_there() {
+fn new_file_is_created() {
     let patch =
         "--- /dev/null\n+++ b/src/f.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n";
     assert_eq!(apply_patch(None, patch, "src/f.txt").unwrap(), "a\nb");
@@ -465,8 +483,10 @@ fn a_new_file_needs_none_to_be_there() {
 }
 
 #[test]
-fn a_last_line_without_a_line_break_need_not_be_mentioned() {
-    let apply = |old: &str, hunk: &str| apply_patch(Some(old), &headed(hunk), "src/f.txt").unwrap();
+fn last_line_without_a_line_break_needs_no_marker() {
+    let apply = |old: &str, hunk: &str| {
+        apply_patch(Some(old), &with_file_names(hunk), "src/f.txt").unwrap()
+    };
     assert_eq!(apply("a\nb", "@@ -1,2 +1,2 @@\n-a\n+A\n b\n"), "A\nb");
     assert_eq!(apply("a\nb", "@@ -1,2 +1,3 @@\n a\n b\n+c\n"), "a\nb\nc\n");
     assert_eq!(apply("a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"), "a\nc\n");
@@ -477,20 +497,20 @@ fn a_last_line_without_a_line_break_need_not_be_mentioned() {
 }
 
 #[test]
-fn lines_that_look_like_names_are_lines_where_the_counts_say_so() {
+fn lines_that_look_like_file_names_are_content() {
     let old = "-- x\nkept\n";
     let hunk = "@@ -1 +1 @@\n--- x\n+++ y\n@@ -2 +2 @@\n-kept\n+left\n";
-    let made = apply_patch(Some(old), &headed(hunk), "src/f.txt").unwrap();
-    assert_eq!(made, "++ y\nleft\n");
-    let miscounted = headed(&hunk.replace("-1 +1", "-1,3 +1,3"));
-    let wanted = Said::InvalidPatch(3, InvalidPatch::EmptyHunk);
-    assert_eq!(said(Some(old), &miscounted), wanted);
+    let result = apply_patch(Some(old), &with_file_names(hunk), "src/f.txt").unwrap();
+    assert_eq!(result, "++ y\nleft\n");
+    let miscounted = with_file_names(&hunk.replace("-1 +1", "-1,3 +1,3"));
+    let expected = Refusal::InvalidPatch(3, InvalidPatch::EmptyHunk);
+    assert_eq!(refusal_of(Some(old), &miscounted), expected);
 }
 
 #[test]
-fn a_refusal_names_the_nearest_lines() {
+fn refusal_names_the_nearest_lines() {
     let refused = |hunk: &str| {
-        apply_patch(Some(OLD), &headed(hunk), "src/f.txt")
+        apply_patch(Some(OLD), &with_file_names(hunk), "src/f.txt")
             .unwrap_err()
             .to_string()
     };
@@ -510,13 +530,13 @@ fn a_refusal_names_the_nearest_lines() {
 }
 
 #[test]
-fn large_texts_and_patches_are_answered_in_linear_time() {
+fn large_texts_and_patches_take_linear_time() {
     let text = "a\n".repeat(super::MAX_RESULT / 2);
     let hunk = format!("@@ -1 +1 @@\n{}-b\n", " a\n".repeat(1 << 18));
     assert_eq!(
-        said(Some(&text), &headed(&hunk)),
-        Said::PatchMismatch(0, PatchMismatch::NotFound)
+        refusal_of(Some(&text), &with_file_names(&hunk)),
+        Refusal::PatchMismatch(0, PatchMismatch::NotFound)
     );
-    let hunk = headed("@@ -1 +1,2 @@\n a\n+b\n");
+    let hunk = with_file_names("@@ -1 +1,2 @@\n a\n+b\n");
     assert!(apply_patch(Some(&text[2..]), &hunk, "src/f.txt").is_ok());
 }

@@ -1,4 +1,4 @@
-//! Tests every attempt to leave the root, and the paths that resolve within it.
+//! Resolution of paths inside the root, and attempts to leave it.
 
 use super::*;
 use crate::as_other_user::{is_other_user, run_as_other_user};
@@ -8,51 +8,51 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A workspace `ws` with a twin `ws-evil` beside it that holds a secret.
-struct Place {
+/// A workspace `ws`, and beside it a directory `ws-evil` that contains a secret.
+struct WorkspaceFixture {
     _dir: tempfile::TempDir,
     top: PathBuf,
     root: Root,
 }
 
-impl Place {
-    fn new() -> Place {
+impl WorkspaceFixture {
+    fn new() -> WorkspaceFixture {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         fs::create_dir(top.join("ws")).unwrap();
         fs::create_dir(top.join("ws-evil")).unwrap();
         fs::write(top.join("ws-evil/secret"), "SECRET").unwrap();
         let root = Root::open(top.join("ws")).unwrap();
-        Place {
+        WorkspaceFixture {
             _dir: dir,
             top,
             root,
         }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.top.join("ws").join(path)
     }
 
-    fn dir(&self, path: &str) {
-        fs::create_dir_all(self.at(path)).unwrap();
+    fn make_dir(&self, path: &str) {
+        fs::create_dir_all(self.path(path)).unwrap();
     }
 
-    fn file(&self, path: &str) {
-        fs::write(self.at(path), path).unwrap();
+    fn write_file(&self, path: &str) {
+        fs::write(self.path(path), path).unwrap();
     }
 
-    fn link(&self, path: &str, target: impl AsRef<Path>) {
-        symlink(target, self.at(path)).unwrap();
+    fn make_link(&self, path: &str, target: impl AsRef<Path>) {
+        symlink(target, self.path(path)).unwrap();
     }
 
-    fn find(&self, typed: &str) -> Result<ResolvedPath, PathError> {
+    fn resolve(&self, typed: &str) -> Result<ResolvedPath, PathError> {
         resolve_path(&self.root, &TypedPath::read(typed, &self.root)?)
     }
 
     /// Returns the result in one line.
-    fn say(&self, typed: &str) -> String {
-        match self.find(typed) {
+    fn describe(&self, typed: &str) -> String {
+        match self.resolve(typed) {
             Err(error) => format!("{error:?}"),
             Ok(located) => {
                 let kind = located.file_stat.map(|file_stat| match file_stat.kind {
@@ -68,67 +68,85 @@ impl Place {
 const OUT: &str = "Outside { typed: false }";
 
 #[test]
-fn plain_paths_are_found_where_they_are() {
-    let place = Place::new();
-    place.dir("a/b");
-    place.file("a/b/f");
-    fs::set_permissions(place.at("a/b/f"), fs::Permissions::from_mode(0o640)).unwrap();
-    assert_eq!(place.say("a/b/f"), "a/b/f file");
-    assert_eq!(place.say("./a//b"), "a/b directory");
-    assert_eq!(place.say("a/b/"), "a/b directory");
-    assert_eq!(place.say("a/b/new"), "a/b/new nothing");
-    assert_eq!(place.say("new"), "new nothing");
-    assert_eq!(place.say("new/"), "ParentMissing { parent: \"new\" }");
-    assert_eq!(place.say("new/er/est"), "ParentMissing { parent: \"new\" }");
-    assert_eq!(place.say("a/b/f/g"), "ParentIsFile { parent: \"a/b/f\" }");
-    assert_eq!(place.say("a/b/f/"), "ParentIsFile { parent: \"a/b/f\" }");
-    let file_stat = place.find("a/b/f").unwrap().file_stat.unwrap();
+fn plain_paths_are_resolved() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("a/b");
+    fixture.write_file("a/b/f");
+    fs::set_permissions(fixture.path("a/b/f"), fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(fixture.describe("a/b/f"), "a/b/f file");
+    assert_eq!(fixture.describe("./a//b"), "a/b directory");
+    assert_eq!(fixture.describe("a/b/"), "a/b directory");
+    assert_eq!(fixture.describe("a/b/new"), "a/b/new nothing");
+    assert_eq!(fixture.describe("new"), "new nothing");
+    assert_eq!(
+        fixture.describe("new/"),
+        "ParentMissing { parent: \"new\" }"
+    );
+    assert_eq!(
+        fixture.describe("new/er/est"),
+        "ParentMissing { parent: \"new\" }"
+    );
+    assert_eq!(
+        fixture.describe("a/b/f/g"),
+        "ParentIsFile { parent: \"a/b/f\" }"
+    );
+    assert_eq!(
+        fixture.describe("a/b/f/"),
+        "ParentIsFile { parent: \"a/b/f\" }"
+    );
+    let file_stat = fixture.resolve("a/b/f").unwrap().file_stat.unwrap();
     assert_eq!(
         (file_stat.size, file_stat.mode, file_stat.names),
         (5, 0o640, 1)
     );
-    let root = resolve_path(&place.root, &TypedPath::root()).unwrap();
+    let root = resolve_path(&fixture.root, &TypedPath::root()).unwrap();
     assert_eq!(root.real, Path::new(""));
     assert_eq!(root.file_stat.unwrap().kind, FileKind::Directory);
 }
 
 #[test]
-fn links_within_the_root_are_followed_to_real_names() {
-    let place = Place::new();
-    place.dir("real/deep");
-    place.file("real/f");
-    place.link("dir", "real");
-    place.link("real/up", "../real/deep/../f");
-    place.link("chain", "dir/up");
-    place.link("absolute", place.at("dir/f"));
-    place.link("self", ".");
-    place.link("top", place.at(""));
-    place.link("slash", "real/f/");
-    assert_eq!(place.say("dir/f"), "real/f file");
-    assert_eq!(place.say("chain"), "real/f file");
-    assert_eq!(place.say("absolute"), "real/f file");
-    assert_eq!(place.say("self/self/dir/deep"), "real/deep directory");
-    assert_eq!(place.say("top/dir/new"), "real/new nothing");
-    assert_eq!(place.say("top"), " directory");
-    assert_eq!(place.say("slash"), "ParentIsFile { parent: \"real/f\" }");
-    let links = place.find("chain").unwrap().links;
+fn links_inside_the_root_are_resolved_to_real_names() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("real/deep");
+    fixture.write_file("real/f");
+    fixture.make_link("dir", "real");
+    fixture.make_link("real/up", "../real/deep/../f");
+    fixture.make_link("chain", "dir/up");
+    fixture.make_link("absolute", fixture.path("dir/f"));
+    fixture.make_link("self", ".");
+    fixture.make_link("top", fixture.path(""));
+    fixture.make_link("slash", "real/f/");
+    assert_eq!(fixture.describe("dir/f"), "real/f file");
+    assert_eq!(fixture.describe("chain"), "real/f file");
+    assert_eq!(fixture.describe("absolute"), "real/f file");
+    assert_eq!(
+        fixture.describe("self/self/dir/deep"),
+        "real/deep directory"
+    );
+    assert_eq!(fixture.describe("top/dir/new"), "real/new nothing");
+    assert_eq!(fixture.describe("top"), " directory");
+    assert_eq!(
+        fixture.describe("slash"),
+        "ParentIsFile { parent: \"real/f\" }"
+    );
+    let links = fixture.resolve("chain").unwrap().links;
     assert_eq!(links, ["chain", "dir", "real/up"].map(PathBuf::from));
 }
 
 #[test]
-fn a_link_that_leads_out_is_refused_whether_its_target_exists_or_not() {
-    let place = Place::new();
-    place.dir("in");
-    place.link("file", place.top.join("ws-evil/secret"));
-    place.link("dir", "../ws-evil");
-    place.link("none", "../ws-evil/none/at/all");
-    place.link("absent", "/nowhere/at/all");
-    place.link("in/up", "../../ws-evil/secret");
-    place.link("back", "../ws/in");
-    place.link("through", place.at("../ws-evil/secret"));
-    place.link("chain", "in/up");
-    place.link("environ", "/proc/self/environ");
-    place.link("magic", "/proc/self/root");
+fn link_that_leads_outside_is_refused() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("in");
+    fixture.make_link("file", fixture.top.join("ws-evil/secret"));
+    fixture.make_link("dir", "../ws-evil");
+    fixture.make_link("none", "../ws-evil/none/at/all");
+    fixture.make_link("absent", "/nowhere/at/all");
+    fixture.make_link("in/up", "../../ws-evil/secret");
+    fixture.make_link("back", "../ws/in");
+    fixture.make_link("through", fixture.path("../ws-evil/secret"));
+    fixture.make_link("chain", "in/up");
+    fixture.make_link("environ", "/proc/self/environ");
+    fixture.make_link("magic", "/proc/self/root");
     for typed in [
         "file",
         "dir",
@@ -145,50 +163,59 @@ fn a_link_that_leads_out_is_refused_whether_its_target_exists_or_not() {
         "magic",
         "magic/etc/passwd",
     ] {
-        assert_eq!(place.say(typed), OUT, "{typed}");
+        assert_eq!(fixture.describe(typed), OUT, "{typed}");
     }
 }
 
 #[test]
-fn a_dangling_link_stands_for_the_place_that_it_names() {
-    let place = Place::new();
-    place.dir("in");
-    place.link("new", "in/new");
-    place.link("deep", "in/none/new");
-    place.link("odd", "none/../in/new");
-    assert_eq!(place.say("new"), "in/new nothing");
-    assert_eq!(place.say("deep"), "ParentMissing { parent: \"in/none\" }");
-    assert_eq!(place.say("odd"), "ParentMissing { parent: \"none\" }");
+fn dangling_link_resolves_to_its_target() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("in");
+    fixture.make_link("new", "in/new");
+    fixture.make_link("deep", "in/none/new");
+    fixture.make_link("odd", "none/../in/new");
+    assert_eq!(fixture.describe("new"), "in/new nothing");
+    assert_eq!(
+        fixture.describe("deep"),
+        "ParentMissing { parent: \"in/none\" }"
+    );
+    assert_eq!(
+        fixture.describe("odd"),
+        "ParentMissing { parent: \"none\" }"
+    );
 }
 
 #[test]
-fn links_without_an_end_are_given_up() {
-    let place = Place::new();
-    place.link("self", "self");
-    place.link("a", "b");
-    place.link("b", "a/x");
-    assert_eq!(place.say("self"), "Loop");
-    assert_eq!(place.say("a"), "Loop");
-    place.file("0");
+fn link_loops_are_refused() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_link("self", "self");
+    fixture.make_link("a", "b");
+    fixture.make_link("b", "a/x");
+    assert_eq!(fixture.describe("self"), "Loop");
+    assert_eq!(fixture.describe("a"), "Loop");
+    fixture.write_file("0");
     for n in 1..=MAX_LINKS + 1 {
-        place.link(&n.to_string(), (n - 1).to_string());
+        fixture.make_link(&n.to_string(), (n - 1).to_string());
     }
-    assert_eq!(place.say(&MAX_LINKS.to_string()), "0 file");
-    assert_eq!(place.say(&(MAX_LINKS + 1).to_string()), "Loop");
+    assert_eq!(fixture.describe(&MAX_LINKS.to_string()), "0 file");
+    assert_eq!(fixture.describe(&(MAX_LINKS + 1).to_string()), "Loop");
 }
 
 #[test]
-fn what_is_no_file_is_told_without_waiting_for_it() {
-    let place = Place::new();
+fn special_files_are_refused_without_opening() {
+    let fixture = WorkspaceFixture::new();
     for (name, kind) in [("fifo", FileType::Fifo), ("socket", FileType::Socket)] {
         let mode = Mode::RUSR | Mode::WUSR;
-        rustix::fs::mknodat(&place.root, name, kind, mode, 0).unwrap();
+        rustix::fs::mknodat(&fixture.root, name, kind, mode, 0).unwrap();
     }
-    place.link("link", "fifo");
-    assert_eq!(place.say("fifo"), "NotOrdinary(Fifo)");
-    assert_eq!(place.say("link"), "NotOrdinary(Fifo)");
-    assert_eq!(place.say("socket"), "NotOrdinary(Socket)");
-    assert_eq!(place.say("fifo/x"), "ParentIsFile { parent: \"fifo\" }");
+    fixture.make_link("link", "fifo");
+    assert_eq!(fixture.describe("fifo"), "NotOrdinary(Fifo)");
+    assert_eq!(fixture.describe("link"), "NotOrdinary(Fifo)");
+    assert_eq!(fixture.describe("socket"), "NotOrdinary(Socket)");
+    assert_eq!(
+        fixture.describe("fifo/x"),
+        "ParentIsFile { parent: \"fifo\" }"
+    );
     let devices = Root::open("/dev").unwrap();
     let null = TypedPath::read("null", &devices).unwrap();
     let error = resolve_path(&devices, &null).unwrap_err();
@@ -196,98 +223,101 @@ fn what_is_no_file_is_told_without_waiting_for_it() {
 }
 
 #[test]
-fn names_are_bytes() {
-    let place = Place::new();
+fn names_are_compared_as_bytes() {
+    let fixture = WorkspaceFixture::new();
     let long = "n".repeat(255);
-    place.file(&long);
-    assert_eq!(place.say(&long), format!("{long} file"));
+    fixture.write_file(&long);
+    assert_eq!(fixture.describe(&long), format!("{long} file"));
     let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
-    place.file(composed);
-    assert_eq!(place.say(composed), format!("{composed} file"));
-    assert_eq!(place.say(decomposed), format!("{decomposed} nothing"));
-    place.file("a\nb");
-    assert_eq!(place.say("a\nb"), "a\nb file");
+    fixture.write_file(composed);
+    assert_eq!(fixture.describe(composed), format!("{composed} file"));
+    assert_eq!(
+        fixture.describe(decomposed),
+        format!("{decomposed} nothing")
+    );
+    fixture.write_file("a\nb");
+    assert_eq!(fixture.describe("a\nb"), "a\nb file");
 }
 
 #[test]
-fn lengths_that_links_add_up_to_are_bounded() {
-    let place = Place::new();
-    place.link("long", "n".repeat(256));
-    assert_eq!(place.say("long"), "Invalid(NameTooLong)");
+fn path_lengths_are_bounded_through_links() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_link("long", "n".repeat(256));
+    assert_eq!(fixture.describe("long"), "Invalid(NameTooLong)");
     let name = "d".repeat(250);
     let mut dir = OsString::new();
-    let disk = place.root.disk();
+    let disk = fixture.root.disk();
     for _ in 0..16 {
         dir.push(&name);
         disk.create_dir(&dir, 0o700).unwrap();
         dir.push("/");
     }
     let deep = dir.into_string().unwrap();
-    place.link("deep", &deep[..15 * 251]);
+    fixture.make_link("deep", &deep[..15 * 251]);
     assert_eq!(
-        place.say(&format!("deep/{name}/x")),
+        fixture.describe(&format!("deep/{name}/x")),
         format!("{deep}x nothing")
     );
-    let too_long = place.say(&format!("deep/{name}/{name}"));
+    let too_long = fixture.describe(&format!("deep/{name}/{name}"));
     assert_eq!(too_long, "Invalid(PathTooLong)");
 }
 
-/// Deeper than a process has handles, usually.
+/// The path is deeper than the usual number of handles of a process.
 #[test]
-fn a_deep_path_takes_few_handles() {
+fn deep_path_takes_few_handles() {
     const DEPTH: usize = 1100;
-    let place = Place::new();
+    let fixture = WorkspaceFixture::new();
     let open = |dir: &OwnedFd| {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         rustix::fs::openat(dir, "d", flags, Mode::empty()).unwrap()
     };
-    let mut dir = place.root.open_dir(Path::new(""), OFlags::PATH).unwrap();
+    let mut dir = fixture.root.open_dir(Path::new(""), OFlags::PATH).unwrap();
     for _ in 0..DEPTH {
         rustix::fs::mkdirat(&dir, "d", Mode::RWXU).unwrap();
         dir = open(&dir);
     }
     let deep = "d/".repeat(DEPTH) + "f";
-    assert_eq!(place.say(&deep), format!("{deep} nothing"));
-    // Removed from below: it is too deep for a removal that holds one handle for each level.
+    assert_eq!(fixture.describe(&deep), format!("{deep} nothing"));
+    // Removed from below, because it is too deep for removal with one handle per level.
     for depth in (1..=DEPTH).rev() {
         let dir = &deep[..depth * 2 - 1];
-        rustix::fs::unlinkat(&place.root, dir, rustix::fs::AtFlags::REMOVEDIR).unwrap();
+        rustix::fs::unlinkat(&fixture.root, dir, rustix::fs::AtFlags::REMOVEDIR).unwrap();
     }
 }
 
 #[test]
-fn a_name_that_is_replaced_leaves_its_other_names_alone() {
-    let place = Place::new();
-    fs::hard_link(place.top.join("ws-evil/secret"), place.at("twin")).unwrap();
-    let located = place.find("twin").unwrap();
+fn replacing_a_name_leaves_its_hard_links_unchanged() {
+    let fixture = WorkspaceFixture::new();
+    fs::hard_link(fixture.top.join("ws-evil/secret"), fixture.path("twin")).unwrap();
+    let located = fixture.resolve("twin").unwrap();
     assert_eq!(located.file_stat.unwrap().names, 2);
-    let disk = place.root.disk();
+    let disk = fixture.root.disk();
     let file = disk.open("twin.new", Open::CreateNew(0o600)).unwrap();
     file.append_all(b"NEW").unwrap();
     disk.rename("twin.new", &located.real).unwrap();
-    assert_eq!(fs::read(place.at("twin")).unwrap(), b"NEW");
-    let secret = fs::read(place.top.join("ws-evil/secret")).unwrap();
+    assert_eq!(fs::read(fixture.path("twin")).unwrap(), b"NEW");
+    let secret = fs::read(fixture.top.join("ws-evil/secret")).unwrap();
     assert_eq!(secret, b"SECRET");
 }
 
 #[test]
-fn the_root_is_held_where_its_name_is_given_to_another() {
-    let place = Place::new();
-    place.file("f");
-    fs::rename(place.at(""), place.top.join("away")).unwrap();
-    symlink("ws-evil", place.top.join("ws")).unwrap();
-    assert_eq!(place.say("f"), "f file");
-    assert_eq!(place.say("secret"), "secret nothing");
-    assert!(!place.root.unchanged().unwrap());
+fn root_is_kept_when_its_path_is_replaced() {
+    let fixture = WorkspaceFixture::new();
+    fixture.write_file("f");
+    fs::rename(fixture.path(""), fixture.top.join("away")).unwrap();
+    symlink("ws-evil", fixture.top.join("ws")).unwrap();
+    assert_eq!(fixture.describe("f"), "f file");
+    assert_eq!(fixture.describe("secret"), "secret nothing");
+    assert!(!fixture.root.unchanged().unwrap());
 }
 
 #[test]
-fn protected_names_are_seen_through_links() {
-    let place = Place::new();
-    place.dir("gitdir");
-    place.link(".git", "gitdir");
-    place.link("x", ".git");
-    let located = place.find("x/config").unwrap();
+fn protected_names_are_recognised_through_links() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("gitdir");
+    fixture.make_link(".git", "gitdir");
+    fixture.make_link("x", ".git");
+    let located = fixture.resolve("x/config").unwrap();
     assert_eq!(located.real, Path::new("gitdir/config"));
     assert!(located.any(|path| path == Path::new(".git")));
     assert!(!located.any(|path| path == Path::new("y")));
@@ -295,20 +325,20 @@ fn protected_names_are_seen_through_links() {
 
 /// While a thread swaps a directory with a link to outside, nothing is ever read or written there.
 #[test]
-fn a_race_leads_nowhere() {
-    let place = Place::new();
-    place.dir("d");
-    place.file("d/secret");
-    fs::create_dir(place.at("sub")).unwrap();
-    place.link("sub/hop", "../d/secret");
-    place.link("evil", "../ws-evil");
+fn race_with_a_link_never_leads_outside() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("d");
+    fixture.write_file("d/secret");
+    fs::create_dir(fixture.path("sub")).unwrap();
+    fixture.make_link("sub/hop", "../d/secret");
+    fixture.make_link("evil", "../ws-evil");
     let done = AtomicBool::new(false);
-    let disk = place.root.disk();
+    let disk = fixture.root.disk();
     let (mut inside, mut refused) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                let (from, to) = (place.at("d"), place.at("evil"));
+                let (from, to) = (fixture.path("d"), fixture.path("evil"));
                 let swap = rustix::fs::RenameFlags::EXCHANGE;
                 let cwd = rustix::fs::CWD;
                 rustix::fs::renameat_with(cwd, &from, cwd, &to, swap).unwrap();
@@ -316,7 +346,7 @@ fn a_race_leads_nowhere() {
         });
         for turn in 0..20_000 {
             let typed = ["d/secret", "sub/hop", "evil/secret", "d/new"][turn % 4];
-            let Ok(located) = place.find(typed) else {
+            let Ok(located) = fixture.resolve(typed) else {
                 refused += 1;
                 continue;
             };
@@ -338,12 +368,12 @@ fn a_race_leads_nowhere() {
         done.store(true, Ordering::Relaxed);
     });
     assert!(inside > 0 && refused > 0, "{inside} {refused}");
-    let outside: Vec<_> = fs::read_dir(place.top.join("ws-evil")).unwrap().collect();
+    let outside: Vec<_> = fs::read_dir(fixture.top.join("ws-evil")).unwrap().collect();
     assert_eq!(outside.len(), 1);
 }
 
 #[test]
-fn what_the_system_does_not_permit_is_told_apart() {
+fn denied_access_has_its_own_error() {
     if is_other_user() {
         let root = Root::open(std::env::current_dir().unwrap()).unwrap();
         let shut = TypedPath::read("shut/file", &root).unwrap();
@@ -356,45 +386,45 @@ fn what_the_system_does_not_permit_is_told_apart() {
         assert!(matches!(error, PathError::Denied(_)), "{error:?}");
         return;
     }
-    let place = Place::new();
-    place.dir("shut");
-    place.file("shut/file");
-    place.file("unreadable");
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("shut");
+    fixture.write_file("shut/file");
+    fixture.write_file("unreadable");
     let set =
         |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    set(&place.top, 0o755);
-    set(&place.at("shut"), 0o000);
-    set(&place.at("unreadable"), 0o000);
+    set(&fixture.top, 0o755);
+    set(&fixture.path("shut"), 0o000);
+    set(&fixture.path("unreadable"), 0o000);
     run_as_other_user(
-        "path::resolve::tests::what_the_system_does_not_permit_is_told_apart",
-        &place.at(""),
+        "path::resolve::tests::denied_access_has_its_own_error",
+        &fixture.path(""),
     );
-    set(&place.at("shut"), 0o700);
+    set(&fixture.path("shut"), 0o700);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// On any tree of links, the result is the one that the kernel has when it resolves beneath the
-    /// root; except that links with absolute targets in the root, which it refuses, are followed.
+    /// For any tree of links, the result agrees with the kernel's resolution beneath the root;
+    /// except that links with absolute targets in the root, which it refuses, are followed.
     #[test]
-    fn the_kernel_agrees(
+    fn resolution_agrees_with_the_kernel(
         links in prop::collection::vec(("[abcd](/[abcd])?", "(\\.\\./|\\./|[abcd]/){0,3}[abcd.]{1,2}/?"), 0..6),
         typed in "[abcd](/[abcd]){0,3}/?",
     ) {
         use rustix::fs::ResolveFlags;
-        let place = Place::new();
-        place.dir("a/b");
-        place.dir("c");
-        place.file("c/a");
+        let fixture = WorkspaceFixture::new();
+        fixture.make_dir("a/b");
+        fixture.make_dir("c");
+        fixture.write_file("c/a");
         for (at, target) in &links {
-            let _ = symlink(target, place.at(at));
+            let _ = symlink(target, fixture.path(at));
         }
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let kernel =
-            rustix::fs::openat2(&place.root, &typed, flags, Mode::empty(), beneath);
-        let ours = place.find(&typed);
+            rustix::fs::openat2(&fixture.root, &typed, flags, Mode::empty(), beneath);
+        let ours = fixture.resolve(&typed);
         match (kernel, ours) {
             (Ok(theirs), Ok(located)) => {
                 let theirs = rustix::fs::fstat(&theirs).unwrap();
@@ -404,7 +434,7 @@ proptest! {
                     false => &located.real,
                 };
                 let ours =
-                    rustix::fs::openat2(&place.root, real, flags, Mode::empty(), straight).unwrap();
+                    rustix::fs::openat2(&fixture.root, real, flags, Mode::empty(), straight).unwrap();
                 prop_assert_eq!(rustix::fs::fstat(ours).unwrap().st_ino, theirs.st_ino);
             }
             (Err(Errno::NOENT), Ok(located)) => prop_assert_eq!(located.file_stat, None),

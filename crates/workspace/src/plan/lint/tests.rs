@@ -14,18 +14,18 @@ fn protected(path: &[u8]) -> bool {
         || [".git", ".candor", "docs/plans"].into_iter().any(within)
 }
 
-/// Returns the rules and paths of the lints of a plan of one phase with these members changed.
-fn said(change: Value) -> Vec<String> {
+/// Returns the lints of a plan with one phase, after these changes of its members.
+fn lints_of_phase(change: Value) -> Vec<String> {
     let mut phase = json!({"id": "A", "allow": ["src/**"], "operations": ["create"]});
     for (name, value) in change.as_object().unwrap() {
         phase[name] = value.clone();
     }
     let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
-    told(&Plan::from_value(&plan).unwrap())
+    lints_of(&Plan::from_value(&plan).unwrap())
 }
 
-fn told(plan: &Plan) -> Vec<String> {
-    let found = lint(plan, &protected);
+fn lints_of(plan: &Plan) -> Vec<String> {
+    let lints = lint(plan, &protected);
     let one = |lint: Lint| {
         let rule = serde_json::to_value(lint.rule).unwrap();
         format!(
@@ -34,11 +34,11 @@ fn told(plan: &Plan) -> Vec<String> {
             lint.at.replace("phase[0].", "")
         )
     };
-    found.into_iter().map(one).collect()
+    lints.into_iter().map(one).collect()
 }
 
 #[test]
-fn a_good_plan_is_told_nothing() {
+fn valid_plan_has_no_lints() {
     let good = json!({
         "allow": ["src/**", "Cargo.toml", "docs/*.md", ".gitignore"],
         "verify": [["cargo", "test"]],
@@ -47,17 +47,17 @@ fn a_good_plan_is_told_nothing() {
         "policy": {"profiles": ["rust-strict"],
                    "exceptions": [{"rule": "unwrap", "path": "src/x.rs", "reason": "old"}]},
     });
-    assert_eq!(said(good), Vec::<String>::new());
+    assert_eq!(lints_of_phase(good), Vec::<String>::new());
 }
 
 #[test]
-fn globs_are_judged() {
+fn globs_are_linted() {
     let globs = json!({"allow": [
         "/etc/*", "../x", "[!a]", ".git/hooks/*", "docs/plans/x.toml", "audit-log.jsonl",
         "**", "**/*", "*/*", ".*/**", "docs/**", "e\u{301}", "a\u{200b}b",
     ]});
     assert_eq!(
-        said(globs),
+        lints_of_phase(globs),
         [
             "bad_glob allow[0]",
             "bad_glob allow[1]",
@@ -74,7 +74,7 @@ fn globs_are_judged() {
             "hidden allow[12]",
         ]
     );
-    let nothing = said(json!({"allow": [], "operations": []}));
+    let nothing = lints_of_phase(json!({"allow": [], "operations": []}));
     assert_eq!(
         nothing,
         ["allows_nothing allow", "allows_nothing operations"]
@@ -82,7 +82,7 @@ fn globs_are_judged() {
 }
 
 #[test]
-fn commands_and_their_directories_are_judged() {
+fn commands_and_directories_are_linted() {
     let commands = json!({
         "verify": [[], [""], ["a\0"], ["a", "\0"], ["sh", "-c", "x"], ["/bin/bash", "x"], ["shx"]],
         "writable": [".", "", "/tmp", "a/../b", "docs", "docs/plans", ".git/x", "docsx", "a//b", "DOCS"],
@@ -90,7 +90,7 @@ fn commands_and_their_directories_are_judged() {
         "env": ["A=1", "B", "A"],
     });
     assert_eq!(
-        said(commands),
+        lints_of_phase(commands),
         [
             "bad_command verify[0]",
             "bad_command verify[1]",
@@ -113,16 +113,16 @@ fn commands_and_their_directories_are_judged() {
             "duplicate_env env[2]",
         ]
     );
-    let idle = said(json!({"writable": ["target"], "preflight": "each_write"}));
+    let idle = lints_of_phase(json!({"writable": ["target"], "preflight": "each_write"}));
     assert_eq!(idle, ["no_commands preflight", "no_commands writable"]);
 }
 
 #[test]
-fn policy_texts_and_ids_are_judged() {
+fn policy_texts_and_ids_are_linted() {
     let policy = json!({"policy": {"profiles": ["secrets", "strict"], "exceptions": [
         {"rule": " ", "path": "..", "reason": "\u{200b}"}]}});
     assert_eq!(
-        said(policy),
+        lints_of_phase(policy),
         [
             "unknown_profile policy.profiles[1]",
             "blank policy.exceptions[0].rule",
@@ -136,7 +136,7 @@ fn policy_texts_and_ids_are_judged() {
     let twice = json!({"title": " ", "objective": "a\u{202e}\nb", "phase": [phase, phase]});
     let twice = Plan::from_value(&twice).unwrap();
     assert_eq!(
-        told(&twice),
+        lints_of(&twice),
         [
             "blank title",
             "hidden objective",
@@ -144,15 +144,15 @@ fn policy_texts_and_ids_are_judged() {
         ]
     );
     let none = Plan::from_value(&json!({"title": "a", "objective": "b", "phase": []})).unwrap();
-    assert_eq!(told(&none), ["no_phase phase"]);
-    let shown = serde_json::to_string(&lint(&none, &protected)).unwrap();
-    let wanted = r#"[{"severity":"error","rule":"no_phase","at":"phase","message":"the plan has no phase"}]"#;
-    assert_eq!(shown, wanted);
+    assert_eq!(lints_of(&none), ["no_phase phase"]);
+    let lints_json = serde_json::to_string(&lint(&none, &protected)).unwrap();
+    let expected = r#"[{"severity":"error","rule":"no_phase","at":"phase","message":"the plan has no phase"}]"#;
+    assert_eq!(lints_json, expected);
 }
 
 proptest! {
     #[test]
-    fn a_plan_without_errors_can_be_enforced(plan in crate::plan::text::tests::plan()) {
+    fn plan_without_errors_can_be_enforced(plan in crate::plan::text::tests::plan()) {
         let errors = lint(&plan, &protected);
         if !errors.iter().any(|lint| lint.severity == Severity::Error) {
             for phase in &plan.phases {

@@ -1,4 +1,4 @@
-//! Plans on a disk: found again, damaged, and with the power failing.
+//! Plans on a disk: lookup, damage and power failures.
 
 use super::*;
 use candor_disk::RealDisk;
@@ -12,34 +12,34 @@ fn plan(title: &str) -> Plan {
     Plan::from_value(&json!({"title": title, "objective": "o", "phase": [phase]})).unwrap()
 }
 
-fn free(path: &[u8]) -> bool {
+fn is_protected(path: &[u8]) -> bool {
     path.starts_with(b".git")
 }
 
 fn damage(disk: &impl Disk, hash: &PlanHash) -> PlanDamage {
-    match load(disk, hash, &free) {
+    match load(disk, hash, &is_protected) {
         Err(LoadError::Damaged(damage)) => damage,
         other => panic!("{other:?}"),
     }
 }
 
-fn fresh() -> (tempfile::TempDir, RealDisk) {
+fn temporary_disk() -> (tempfile::TempDir, RealDisk) {
     let dir = tempfile::tempdir().unwrap();
     let disk = RealDisk::at(dir.path()).unwrap();
     (dir, disk)
 }
 
 #[test]
-fn a_plan_is_found_again_by_its_hash() {
-    let (dir, disk) = fresh();
-    assert_eq!(list(&disk, &free).unwrap(), PlanList::default());
+fn plan_is_found_by_its_hash() {
+    let (dir, disk) = temporary_disk();
+    assert_eq!(list(&disk, &is_protected).unwrap(), PlanList::default());
     let (hash, saved) = save(&disk, &plan("one")).unwrap();
     assert_eq!(saved, SaveOutcome::New);
     assert_eq!(
         save(&disk, &plan("one")).unwrap(),
         (hash.clone(), SaveOutcome::Already)
     );
-    let stored = load(&disk, &hash, &free).unwrap();
+    let stored = load(&disk, &hash, &is_protected).unwrap();
     assert_eq!(stored.plan, plan("one"));
     assert_eq!(super::hash(&stored.text), hash);
     let prefix = PlanRef::read(&hash.as_str()[..8]).unwrap();
@@ -49,52 +49,52 @@ fn a_plan_is_found_again_by_its_hash() {
     assert_eq!(disk.list(PLANS_DIR).unwrap().len(), 1);
 
     save(&disk, &plan("two")).unwrap();
-    let listing = list(&disk, &free).unwrap();
+    let listing = list(&disk, &is_protected).unwrap();
     assert_eq!(listing.plans.len(), 2);
     assert!(listing.plans[0].hash < listing.plans[1].hash);
     let other = PlanRef::read("00000000").unwrap();
     assert!(matches!(find(&disk, &other), Err(FindError::Missing)));
     assert!(matches!(
-        load(&disk, &super::hash("x"), &free),
+        load(&disk, &super::hash("x"), &is_protected),
         Err(LoadError::Missing)
     ));
 }
 
 #[test]
-fn a_reference_that_means_two_plans_means_none() {
-    let (dir, disk) = fresh();
+fn ambiguous_reference_is_refused() {
+    let (dir, disk) = temporary_disk();
     save(&disk, &plan("one")).unwrap();
     let plans = dir.path().join(PLANS_DIR);
     for end in ["a", "b"] {
         let name = format!("{}{}{end}.toml", "01234567", "0".repeat(55));
         fs::write(plans.join(name), "x").unwrap();
     }
-    let Err(FindError::Ambiguous(found)) = find(&disk, &PlanRef::read("0123456700").unwrap())
+    let Err(FindError::Ambiguous(hashes)) = find(&disk, &PlanRef::read("0123456700").unwrap())
     else {
         panic!();
     };
-    assert_eq!(found.len(), 2);
-    let whole = PlanRef::from(&found[0]);
-    assert_eq!(find(&disk, &whole).unwrap(), found[0]);
+    assert_eq!(hashes.len(), 2);
+    let whole = PlanRef::from(&hashes[0]);
+    assert_eq!(find(&disk, &whole).unwrap(), hashes[0]);
 }
 
 #[test]
-fn a_checkout_with_other_line_ends_verifies_and_one_byte_does_not() {
-    let (dir, disk) = fresh();
+fn other_line_ends_verify_and_changed_bytes_do_not() {
+    let (dir, disk) = temporary_disk();
     let (hash, _) = save(&disk, &plan("one")).unwrap();
     let file = dir.path().join(path(&hash));
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace('\n', "\r\n")).unwrap();
-    assert_eq!(load(&disk, &hash, &free).unwrap().text, text);
+    assert_eq!(load(&disk, &hash, &is_protected).unwrap().text, text);
     assert_eq!(save(&disk, &plan("one")).unwrap().1, SaveOutcome::Already);
-    for place in 0..text.len() {
+    for index in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
-        bytes[place] ^= 1;
+        bytes[index] ^= 1;
         fs::write(&file, &bytes).unwrap();
-        let found = damage(&disk, &hash);
+        let damage = damage(&disk, &hash);
         assert!(
-            matches!(found, PlanDamage::Hash { .. }),
-            "{place}: {found:?}"
+            matches!(damage, PlanDamage::Hash { .. }),
+            "{index}: {damage:?}"
         );
     }
     for changed in [
@@ -113,30 +113,30 @@ fn a_checkout_with_other_line_ends_verifies_and_one_byte_does_not() {
 }
 
 #[test]
-fn what_cannot_be_enforced_is_named() {
-    let (dir, disk) = fresh();
+fn unenforceable_plans_are_reported() {
+    let (dir, disk) = temporary_disk();
     save(&disk, &plan("one")).unwrap();
     let plans = dir.path().join(PLANS_DIR);
-    let put = |text: &str| {
+    let write_plan = |text: &str| {
         let hash = super::hash(text);
         fs::write(plans.join(format!("{hash}.toml")), text).unwrap();
         hash
     };
     let canonical = render(&plan("two"));
-    let comment = put(&format!("# all is well\n{canonical}"));
+    let comment = write_plan(&format!("# all is well\n{canonical}"));
     assert_eq!(damage(&disk, &comment), PlanDamage::NotCanonical);
-    let broken = put("title = ");
+    let broken = write_plan("title = ");
     assert!(matches!(
         damage(&disk, &broken),
         PlanDamage::Plan(PlanError::Text { .. })
     ));
-    let bad = put(&canonical.replace("src/**", "../**"));
+    let bad = write_plan(&canonical.replace("src/**", "../**"));
     assert!(
         matches!(damage(&disk, &bad), PlanDamage::Lint(lint) if lint.at == "phase[0].allow[0]")
     );
-    let git = put(&canonical.replace("src/**", ".git/*"));
+    let git = write_plan(&canonical.replace("src/**", ".git/*"));
     assert!(matches!(damage(&disk, &git), PlanDamage::Lint(_)));
-    let large = put(&format!("title = \"{}\"\n", "x".repeat(1 << 20)));
+    let large = write_plan(&format!("title = \"{}\"\n", "x".repeat(1 << 20)));
     assert!(matches!(
         damage(&disk, &large),
         PlanDamage::Plan(PlanError::TooLarge { .. })
@@ -149,7 +149,7 @@ fn what_cannot_be_enforced_is_named() {
     for hash in [dir_hash, link_hash] {
         assert!(matches!(damage(&disk, &hash), PlanDamage::Unreadable(_)));
     }
-    let listing = list(&disk, &free).unwrap();
+    let listing = list(&disk, &is_protected).unwrap();
     assert_eq!((listing.plans.len(), listing.damaged.len()), (1, 8));
     assert!(listing.damaged.is_sorted_by_key(|(name, _)| name.clone()));
     assert!(
@@ -160,14 +160,14 @@ fn what_cannot_be_enforced_is_named() {
 }
 
 #[test]
-fn only_so_many_plans_are_read() {
+fn listed_plans_are_limited() {
     let disk = SimDisk::new(1);
     save(&disk, &plan("one")).unwrap();
     for number in 0..MAX_LISTED_PLANS + 3 {
         let name = format!("{PLANS_DIR}/{number:064x}.toml");
         disk.open(name, Open::CreateNew(0o600)).unwrap();
     }
-    let listing = list(&disk, &free).unwrap();
+    let listing = list(&disk, &is_protected).unwrap();
     assert_eq!(
         listing.plans.len() + listing.damaged.len(),
         MAX_LISTED_PLANS
@@ -176,58 +176,58 @@ fn only_so_many_plans_are_read() {
 }
 
 #[test]
-fn a_link_in_the_way_is_not_followed() {
-    let (dir, disk) = fresh();
+fn link_to_the_plans_is_not_followed() {
+    let (dir, disk) = temporary_disk();
     let outside = tempfile::tempdir().unwrap();
     symlink(outside.path(), dir.path().join("docs")).unwrap();
     assert!(save(&disk, &plan("one")).is_err());
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
-    assert!(list(&disk, &free).is_err());
+    assert!(list(&disk, &is_protected).is_err());
 }
 
 /// Saves a plan, twice if it fails, and remembers it if saving succeeded.
-fn saving(disk: &SimDisk) {
+fn save_with_retry(disk: &SimDisk) {
     let again = || save(disk, &plan("one"));
     if again().or_else(|_| again()).is_ok() {
         disk.mark("saved");
     }
 }
 
-fn whole_or_absent(disk: &SimDisk, promised: &[String]) {
+fn check_complete_or_absent(disk: &SimDisk, acknowledged: &[String]) {
     let text = render(&plan("one"));
-    match load(disk, &hash(&text), &free) {
+    match load(disk, &hash(&text), &is_protected) {
         Ok(stored) => assert_eq!(stored.text, text),
-        Err(LoadError::Missing) => assert!(promised.is_empty()),
+        Err(LoadError::Missing) => assert!(acknowledged.is_empty()),
         Err(other) => panic!("{other}"),
     }
-    assert!(list(disk, &free).unwrap().damaged.is_empty());
+    assert!(list(disk, &is_protected).unwrap().damaged.is_empty());
 }
 
 #[test]
-fn a_plan_is_there_whole_or_not_at_all() {
+fn interrupted_save_leaves_a_complete_plan_or_none() {
     let tried = Trials::new()
         .crash_after_faults()
-        .run(saving, whole_or_absent)
+        .run(save_with_retry, check_complete_or_absent)
         .unwrap();
     assert!(tried.runs > 30, "{tried:?}");
 }
 
 #[test]
-fn a_plan_that_is_there_survives_being_saved_again() {
+fn saved_plan_survives_another_save() {
     let disk = SimDisk::new(0);
     save(&disk, &plan("one")).unwrap();
     let after = disk.after(Survival::Synced);
     let there = |disk: &SimDisk, _: &[String]| {
-        whole_or_absent(disk, &["saved".to_owned()]);
+        check_complete_or_absent(disk, &["saved".to_owned()]);
     };
     Trials::new()
         .starting_from(&after)
-        .run(saving, there)
+        .run(save_with_retry, there)
         .unwrap();
 }
 
 #[test]
-fn what_a_dead_writer_left_hinders_nobody() {
+fn leftover_of_a_killed_writer_is_harmless() {
     let disk = SimDisk::new(0);
     let (hash, _) = save(&disk, &plan("one")).unwrap();
     disk.unlink(path(&hash)).unwrap();
@@ -238,6 +238,6 @@ fn what_a_dead_writer_left_hinders_nobody() {
         save(&disk, &plan("one")).unwrap(),
         (hash.clone(), SaveOutcome::New)
     );
-    assert_eq!(load(&disk, &hash, &free).unwrap().plan, plan("one"));
-    assert_eq!(list(&disk, &free).unwrap().plans.len(), 1);
+    assert_eq!(load(&disk, &hash, &is_protected).unwrap().plan, plan("one"));
+    assert_eq!(list(&disk, &is_protected).unwrap().plans.len(), 1);
 }

@@ -3,15 +3,15 @@
 use super::*;
 use proptest::prelude::*;
 
-fn denied(file: &str, path: &str) -> bool {
+fn is_denied(file: &str, path: &str) -> bool {
     DenyRead::parse(file.as_bytes())
         .unwrap()
         .denies(Path::new(path))
 }
 
 #[test]
-fn the_usual_secrets_are_not_read() {
-    let usual = DenyRead::default();
+fn usual_secrets_are_denied() {
+    let defaults = DenyRead::default();
     for path in [
         ".env",
         ".env.production",
@@ -36,7 +36,7 @@ fn the_usual_secrets_are_not_read() {
         ".e\u{200b}nv",
         "src/credentials/.env",
     ] {
-        assert!(usual.denies(Path::new(path)), "{path}");
+        assert!(defaults.denies(Path::new(path)), "{path}");
     }
     for path in [
         "",
@@ -51,39 +51,39 @@ fn the_usual_secrets_are_not_read() {
         ".gitignore",
         "keyboard.rs",
     ] {
-        assert!(!usual.denies(Path::new(path)), "{path}");
+        assert!(!defaults.denies(Path::new(path)), "{path}");
     }
 }
 
 #[test]
-fn a_person_adds_and_takes_back() {
-    assert!(denied("secrets/\n", "secrets/a/b"));
-    assert!(!denied("secrets/\n", "secrets"));
-    assert!(denied("secrets", "x/secrets/b"));
-    assert!(denied("/top.txt", "top.txt"));
-    assert!(!denied("/top.txt", "sub/top.txt"));
-    assert!(denied("a/*.txt", "a/b.txt"));
-    assert!(!denied("a/*.txt", "a/b/c.txt"));
-    assert!(denied("a/**/*.txt", "a/b/c.txt"));
-    assert!(!denied("!.env.example", "x/.env.example"));
-    assert!(denied("!.env.example", ".env"));
-    assert!(!denied("!**\n", ".env"));
-    assert!(denied("!**\nonly", "only"));
-    assert!(!denied("s\n!s/public", "s/public"));
-    assert!(denied("!s/public\ns", "s/public"));
+fn lines_of_a_person_add_and_remove_rules() {
+    assert!(is_denied("secrets/\n", "secrets/a/b"));
+    assert!(!is_denied("secrets/\n", "secrets"));
+    assert!(is_denied("secrets", "x/secrets/b"));
+    assert!(is_denied("/top.txt", "top.txt"));
+    assert!(!is_denied("/top.txt", "sub/top.txt"));
+    assert!(is_denied("a/*.txt", "a/b.txt"));
+    assert!(!is_denied("a/*.txt", "a/b/c.txt"));
+    assert!(is_denied("a/**/*.txt", "a/b/c.txt"));
+    assert!(!is_denied("!.env.example", "x/.env.example"));
+    assert!(is_denied("!.env.example", ".env"));
+    assert!(!is_denied("!**\n", ".env"));
+    assert!(is_denied("!**\nonly", "only"));
+    assert!(!is_denied("s\n!s/public", "s/public"));
+    assert!(is_denied("!s/public\ns", "s/public"));
     let file = "\u{feff}# a comment\r\n\r\nplans.txt  \r\n\\#odd";
-    assert!(denied(file, "plans.txt"));
-    assert!(denied(file, "#odd"));
-    assert!(!denied(file, "# a comment"));
-    assert!(denied("CaSe", "cAsE"));
+    assert!(is_denied(file, "plans.txt"));
+    assert!(is_denied(file, "#odd"));
+    assert!(!is_denied(file, "# a comment"));
+    assert!(is_denied("CaSe", "cAsE"));
 }
 
 #[test]
-fn a_line_that_cannot_be_used_is_named() {
+fn invalid_line_is_reported() {
     let long = format!("ok\n{}", "x".repeat(MAX_LINE + 1));
     let many = "x\n".repeat(MAX_DENY_READ_LINES + 1);
     let big = "#".repeat(MAX_DENY_READ_BYTES + 1);
-    for (file, said) in [
+    for (file, expected) in [
         (
             b"a\n[".as_slice(),
             "line 2: not a glob: unclosed character class; missing ']'",
@@ -101,23 +101,23 @@ fn a_line_that_cannot_be_used_is_named() {
             "line 1: a file of at most 1000 lines and 65536 bytes is read",
         ),
     ] {
-        assert_eq!(DenyRead::parse(file).unwrap_err().to_string(), said);
+        assert_eq!(DenyRead::parse(file).unwrap_err().to_string(), expected);
     }
     let most = "x\n".repeat(MAX_DENY_READ_LINES);
     assert!(DenyRead::parse(most.as_bytes()).is_ok());
 }
 
 #[test]
-fn rules_that_are_not_known_deny_all() {
+fn unreadable_rules_deny_everything() {
     assert!(DenyRead::everything().denies(Path::new("README.md")));
-    // The default patterns compile.
+    // The default rules do not deny everything.
     assert!(!DenyRead::default().denies(Path::new("README.md")));
 }
 
 proptest! {
     /// Any bytes are a file or an error, and any path is judged.
     #[test]
-    fn nothing_panics(file in prop::collection::vec(any::<u8>(), 0..200), path in "\\PC{0,40}") {
+    fn arbitrary_bytes_do_not_panic(file in prop::collection::vec(any::<u8>(), 0..200), path in "\\PC{0,40}") {
         if let Ok(rules) = DenyRead::parse(&file) {
             rules.denies(Path::new(&path));
         }
@@ -125,7 +125,7 @@ proptest! {
 
     /// With plain names alone, the last line that is one of the path's names decides.
     #[test]
-    fn the_last_line_that_matches_decides(
+    fn last_matching_line_decides(
         lines in prop::collection::vec((any::<bool>(), "[abc]"), 0..8),
         path in prop::collection::vec("[abc]", 1..4),
     ) {
@@ -133,6 +133,6 @@ proptest! {
             lines.iter().map(|(back, name)| format!("{}{name}\n", if *back { "!" } else { "" })).collect();
         let last = lines.iter().rev().find(|(_, name)| path.contains(name));
         let expected = last.is_some_and(|(back, _)| !back);
-        prop_assert_eq!(denied(&file, &path.join("/")), expected);
+        prop_assert_eq!(is_denied(&file, &path.join("/")), expected);
     }
 }

@@ -6,25 +6,25 @@ use crate::path::PathError;
 use proptest::prelude::*;
 use std::fs;
 
-fn whole(path: &str) -> ReadRequest {
+fn whole_file(path: &str) -> ReadRequest {
     ReadRequest {
         path: path.to_owned(),
         ..ReadRequest::default()
     }
 }
 
-fn part(path: &str, offset: u64, limit: u64) -> ReadRequest {
+fn lines_of(path: &str, offset: u64, limit: u64) -> ReadRequest {
     ReadRequest {
         offset: Some(offset),
         limit: Some(limit),
-        ..whole(path)
+        ..whole_file(path)
     }
 }
 
 fn base64(path: &str) -> ReadRequest {
     ReadRequest {
         encoding: ContentEncoding::Base64,
-        ..whole(path)
+        ..whole_file(path)
     }
 }
 
@@ -33,38 +33,38 @@ fn read(fixture: &Fixture, request: &ReadRequest) -> String {
 }
 
 #[test]
-fn a_file_is_read_as_it_is() {
+fn file_is_read_unchanged() {
     let fixture = Fixture::new();
     fixture.write("src/a.txt", "one\r\ntwo\nthree");
     assert_eq!(
-        read(&fixture, &whole("src/a.txt")),
+        read(&fixture, &whole_file("src/a.txt")),
         r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":1,"lines":3,"more":false,"next_offset":null,"truncated":false,"cut_line":false,"encoding":"utf8","content":"one\r\ntwo\nthree"}"#
     );
     assert_eq!(
-        read(&fixture, &part("src/a.txt", 2, 1)),
+        read(&fixture, &lines_of("src/a.txt", 2, 1)),
         r#"{"path":"src/a.txt","size":14,"hash":"a001fb8bcb239ae11063f9bc9096e8aa395c93249e3d465fd1e24de35ba88f55","total_lines":3,"first_line":2,"lines":1,"more":true,"next_offset":3,"truncated":false,"cut_line":false,"encoding":"utf8","content":"two\n"}"#
     );
     fixture.write("empty", "");
-    let empty = fixture.reading().read_file(&whole("empty")).unwrap();
+    let empty = fixture.reading().read_file(&whole_file("empty")).unwrap();
     assert_eq!(
         (empty.total_lines, empty.lines, empty.more),
         (Some(0), 0, false)
     );
     let past = fixture
         .reading()
-        .read_file(&part("src/a.txt", 9, 5))
+        .read_file(&lines_of("src/a.txt", 9, 5))
         .unwrap();
     assert_eq!(
         (past.content.as_str(), past.lines, past.more),
         ("", 0, false)
     );
     fixture.link("link", "src/a.txt");
-    let linked = fixture.reading().read_file(&whole("link")).unwrap();
+    let linked = fixture.reading().read_file(&whole_file("link")).unwrap();
     assert_eq!(linked.path, "src/a.txt");
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_paths_are_refused_with_a_reason() {
     let fixture = Fixture::new();
     fixture.write("dir/bad", b"ok\n\xff");
     fixture.write(".env", "A=1");
@@ -74,7 +74,7 @@ fn what_cannot_be_read_says_why() {
     fixture.link("environ", "/proc/self/environ");
     fixture.link("dangling", "dir/none");
     fixture.fifo("fifo");
-    for (path, display_path) in [
+    for (path, expected) in [
         ("none", "none does not exist"),
         ("dangling", "dir/none does not exist"),
         ("none/x", "the directory none does not exist"),
@@ -102,31 +102,34 @@ fn what_cannot_be_read_says_why() {
             "the path names a named pipe, and only ordinary files can be used",
         ),
     ] {
-        assert_eq!(read(&fixture, &whole(path)), display_path, "{path}");
+        assert_eq!(read(&fixture, &whole_file(path)), expected, "{path}");
     }
     let bytes = fixture.reading().read_file(&base64("dir/bad")).unwrap();
     assert_eq!(bytes.content, STANDARD.encode(b"ok\n\xff"));
     // Lines that are text are read from a file that is not.
-    let good = fixture.reading().read_file(&part("dir/bad", 1, 1)).unwrap();
+    let good = fixture
+        .reading()
+        .read_file(&lines_of("dir/bad", 1, 1))
+        .unwrap();
     assert_eq!(good.content, "ok\n");
 }
 
 #[test]
-fn a_long_file_is_read_in_parts() {
+fn long_file_is_read_in_parts() {
     let fixture = Fixture::new();
     let line = format!("{}\n", "x".repeat(99));
     let most = MAX_WHOLE_BYTES as usize / 100 + 1;
     fixture.write("long", line.repeat(most));
     let size = most as u64 * 100;
     assert_eq!(
-        read(&fixture, &whole("long")),
+        read(&fixture, &whole_file("long")),
         format!(
             "the file has {size} bytes and 5242880 can be read; ask for fewer lines, or earlier ones, with offset and limit"
         )
     );
     let answer = fixture
         .reading()
-        .read_file(&part("long", 3, u64::MAX))
+        .read_file(&lines_of("long", 3, u64::MAX))
         .unwrap();
     let fit = (MAX_CONTENT_BYTES / 100) as u64;
     assert_eq!(answer.lines, fit);
@@ -134,31 +137,37 @@ fn a_long_file_is_read_in_parts() {
     assert!(answer.truncated && answer.more && !answer.cut_line);
     let last = fixture
         .reading()
-        .read_file(&part("long", most as u64, 1))
+        .read_file(&lines_of("long", most as u64, 1))
         .unwrap();
     assert_eq!((last.content, last.more), (line, false));
     assert_eq!(last.hash, answer.hash);
 }
 
 #[test]
-fn a_line_longer_than_an_answer_is_cut_between_characters() {
+fn line_longer_than_an_answer_is_cut_between_characters() {
     let fixture = Fixture::new();
     fixture.write("line", format!("a{}\nend", "é".repeat(MAX_CONTENT_BYTES)));
-    let answer = fixture.reading().read_file(&whole("line")).unwrap();
+    let answer = fixture.reading().read_file(&whole_file("line")).unwrap();
     assert_eq!(answer.content.len(), MAX_CONTENT_BYTES - 1);
     assert!(answer.truncated && answer.cut_line && answer.more);
     assert_eq!((answer.lines, answer.next_offset), (1, Some(2)));
-    let end = fixture.reading().read_file(&part("line", 2, 9)).unwrap();
+    let end = fixture
+        .reading()
+        .read_file(&lines_of("line", 2, 9))
+        .unwrap();
     assert_eq!((end.content.as_str(), end.more), ("end", false));
 }
 
 #[test]
-fn of_a_huge_file_the_beginning_is_read() {
+fn only_the_beginning_of_a_huge_file_is_read() {
     let fixture = Fixture::new();
     let file = fs::File::create(fixture.at("huge")).unwrap();
     std::io::Write::write_all(&mut &file, b"one\ntwo\n").unwrap();
     file.set_len(MAX_SCAN_BYTES * 1000).unwrap();
-    let answer = fixture.reading().read_file(&part("huge", 2, 1)).unwrap();
+    let answer = fixture
+        .reading()
+        .read_file(&lines_of("huge", 2, 1))
+        .unwrap();
     assert_eq!(
         (answer.content.as_str(), answer.size),
         ("two\n", MAX_SCAN_BYTES * 1000)
@@ -170,15 +179,15 @@ fn of_a_huge_file_the_beginning_is_read() {
 }
 
 #[test]
-fn whoever_says_stop_is_heard() {
+fn stopped_read_returns_an_error() {
     let fixture = Fixture::new();
     fixture.write("a", "x");
-    let stopped = fixture.until(&|| true).read_file(&whole("a"));
+    let stopped = fixture.until(&|| true).read_file(&whole_file("a"));
     assert!(matches!(stopped, Err(ReadError::Stopped)));
 }
 
 #[test]
-fn a_race_reads_nothing_outside() {
+fn race_with_a_link_reads_nothing_outside() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let fixture = Fixture::new();
     fixture.write("d/secret", "fine\n");
@@ -195,7 +204,7 @@ fn a_race_reads_nothing_outside() {
             }
         });
         for _ in 0..5_000 {
-            match fixture.reading().read_file(&whole("d/secret")) {
+            match fixture.reading().read_file(&whole_file("d/secret")) {
                 Ok(answer) => {
                     assert_eq!(answer.content, "fine\n");
                     read += 1;
@@ -211,12 +220,12 @@ fn a_race_reads_nothing_outside() {
 }
 
 proptest! {
-    /// Any part of a text equals the same lines of the split text.
+    /// Any part of any text agrees with splitting the text into lines.
     #[test]
-    fn a_part_is_those_lines(text in "([abé]|\n|\r\n){0,30}", offset in 1u64..12, limit in 0u64..12) {
+    fn part_agrees_with_splitting_into_lines(text in "([abé]|\n|\r\n){0,30}", offset in 1u64..12, limit in 0u64..12) {
         let fixture = Fixture::new();
         fixture.write("t", &text);
-        let answer = fixture.reading().read_file(&part("t", offset, limit)).unwrap();
+        let answer = fixture.reading().read_file(&lines_of("t", offset, limit)).unwrap();
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let some: Vec<&str> =
             all.iter().skip(offset as usize - 1).take(limit as usize).copied().collect();
@@ -226,10 +235,10 @@ proptest! {
         prop_assert_eq!(answer.more, offset as usize - 1 + some.len() < all.len());
     }
 
-    /// However the bytes arrive, the same is kept.
+    /// The answer does not depend on how the bytes are split.
     #[test]
-    fn pieces_make_no_difference(text in "[ab\n]{0,40}", cut in 0usize..40, offset in 1u64..5) {
-        let request = part("t", offset, 3);
+    fn split_input_gives_the_same_answer(text in "[ab\n]{0,40}", cut in 0usize..40, offset in 1u64..5) {
+        let request = lines_of("t", offset, 3);
         let (mut once, mut twice) = (FileScan::new(&request), FileScan::new(&request));
         once.take(text.as_bytes());
         let (left, right) = text.as_bytes().split_at(cut.min(text.len()));

@@ -4,17 +4,17 @@ use super::super::fixture::{Fixture, json};
 use super::*;
 use proptest::prelude::*;
 
-fn ask(pattern: &str) -> SearchRequest {
+fn search_for(pattern: &str) -> SearchRequest {
     SearchRequest {
         pattern: pattern.to_owned(),
         ..SearchRequest::default()
     }
 }
 
-fn within(pattern: &str, path: &str) -> SearchRequest {
+fn search_in(pattern: &str, path: &str) -> SearchRequest {
     SearchRequest {
         path: Some(path.to_owned()),
-        ..ask(pattern)
+        ..search_for(pattern)
     }
 }
 
@@ -23,14 +23,14 @@ fn search(fixture: &Fixture, request: &SearchRequest) -> SearchAnswer {
 }
 
 /// Returns the positions of the matches in one line.
-fn places(answer: &SearchAnswer) -> String {
-    let fixture = |found: &LineMatch| format!("{}:{}:{}", found.path, found.line, found.column);
-    let places: Vec<String> = answer.matches.iter().map(fixture).collect();
-    places.join(" ")
+fn positions(answer: &SearchAnswer) -> String {
+    let position = |hit: &LineMatch| format!("{}:{}:{}", hit.path, hit.line, hit.column);
+    let positions: Vec<String> = answer.matches.iter().map(position).collect();
+    positions.join(" ")
 }
 
 #[test]
-fn lines_are_found_in_order() {
+fn matches_are_returned_in_order() {
     let fixture = Fixture::new();
     fixture.write("b.rs", "fn one() {}\r\nfn two() {}\r\n");
     fixture.write("a/x.rs", "// é fn two\n\nfn two() { two() }");
@@ -39,7 +39,7 @@ fn lines_are_found_in_order() {
     fixture.link("again", "b.rs");
     let request = SearchRequest {
         glob: Some("*.rs".to_owned()),
-        ..ask(r"two\(\)|fn two$")
+        ..search_for(r"two\(\)|fn two$")
     };
     assert_eq!(
         json(fixture.reading().search_files(&request)),
@@ -51,28 +51,28 @@ fn lines_are_found_in_order() {
             r#"],"files":2,"skipped":{"denied":0,"ignored":0,"binary":0,"too_large":0,"long_line":0,"unreadable":0},"truncated":null}"#
         )
     );
-    assert_eq!(places(&search(&fixture, &ask("SECRET"))), "");
+    assert_eq!(positions(&search(&fixture, &search_for("SECRET"))), "");
     assert_eq!(
-        places(&search(&fixture, &ask(r"\{\}$"))),
+        positions(&search(&fixture, &search_for(r"\{\}$"))),
         "b.rs:1:10 b.rs:2:10"
     );
     let either = SearchRequest {
         ignore_case: true,
-        ..within("FN ONE", "b.rs")
+        ..search_in("FN ONE", "b.rs")
     };
-    assert_eq!(places(&search(&fixture, &either)), "b.rs:1:1");
+    assert_eq!(positions(&search(&fixture, &either)), "b.rs:1:1");
     assert_eq!(
-        places(&search(&fixture, &within("fn", "again"))),
+        positions(&search(&fixture, &search_in("fn", "again"))),
         "b.rs:1:1 b.rs:2:1"
     );
     assert_eq!(
-        places(&search(&fixture, &within("one|fn two$", "a"))),
+        positions(&search(&fixture, &search_in("one|fn two$", "a"))),
         "a/x.rs:1:6 a/y.txt:1:1"
     );
 }
 
 #[test]
-fn what_is_skipped_is_counted() {
+fn skipped_files_are_counted() {
     let fixture = Fixture::new();
     fixture.write(".env", "needle");
     fixture.write("x/server.pem", "needle");
@@ -92,8 +92,8 @@ fn what_is_skipped_is_counted() {
     fixture.write(".git/x", "needle");
     fixture.write("good", "needle");
     fixture.fifo("fifo");
-    let answer = search(&fixture, &ask("needle"));
-    assert_eq!(places(&answer), "good:1:1");
+    let answer = search(&fixture, &search_for("needle"));
+    assert_eq!(positions(&answer), "good:1:1");
     let skipped = SkippedFiles {
         denied: 2,
         ignored: 2,
@@ -107,22 +107,22 @@ fn what_is_skipped_is_counted() {
         (skipped, 3, None)
     );
     assert_eq!(
-        places(&search(&fixture, &within("needle", "target"))),
+        positions(&search(&fixture, &search_in("needle", "target"))),
         "target/a:1:1"
     );
-    let denied = fixture.reading().search_files(&within("needle", ".env"));
+    let denied = fixture.reading().search_files(&search_in("needle", ".env"));
     assert!(matches!(denied, Err(ReadError::Denied { .. })));
 }
 
 #[test]
-fn a_full_answer_says_so() {
+fn full_answer_is_marked_as_truncated() {
     let fixture = Fixture::new();
     fixture.write("a", "x\n".repeat(MAX_MATCHES - 1));
     fixture.write("b", "x\n");
-    let full = search(&fixture, &ask("x"));
+    let full = search(&fixture, &search_for("x"));
     assert_eq!((full.matches.len(), full.truncated), (MAX_MATCHES, None));
     fixture.write("c", "x\nx\n");
-    let over = search(&fixture, &ask("x"));
+    let over = search(&fixture, &search_for("x"));
     assert_eq!(
         (over.matches.len(), over.truncated),
         (MAX_MATCHES, Some(Truncation::Answer))
@@ -130,8 +130,8 @@ fn a_full_answer_says_so() {
 }
 
 #[test]
-fn a_call_searches_a_bounded_number_of_files_and_bytes() {
-    let matcher = matcher(&ask("x")).unwrap();
+fn searched_files_and_bytes_are_bounded() {
+    let matcher = matcher(&search_for("x")).unwrap();
     let path = Path::new("f");
     let mut search = Search::new(&matcher, &|| false);
     search.files = MAX_SEARCHED_FILES - 1;
@@ -154,8 +154,8 @@ fn a_call_searches_a_bounded_number_of_files_and_bytes() {
 }
 
 #[test]
-fn a_file_that_grows_is_searched_as_far_as_it_may_be() {
-    let matcher = matcher(&ask("x")).unwrap();
+fn growing_file_is_searched_up_to_the_limit() {
+    let matcher = matcher(&search_for("x")).unwrap();
     let part = format!("{}x\n", " \n".repeat(20_000));
     let endless = part.repeat(1_000);
     let mut search = Search::new(&matcher, &|| false);
@@ -165,7 +165,7 @@ fn a_file_that_grows_is_searched_as_far_as_it_may_be() {
 }
 
 #[test]
-fn useful_patterns_are_small_enough() {
+fn useful_patterns_are_accepted() {
     for pattern in [
         r"(?i)\b(\w+)::(\w+)\s*\(\s*&?mut\s+self",
         r"^\s*(pub(\(\w+\))?\s+)?(async\s+)?fn\s+\w+",
@@ -174,43 +174,43 @@ fn useful_patterns_are_small_enough() {
         r"[\w.+-]+@[\w-]+\.[\w.-]+",
         r"\b[0-9a-f]{40}\b|\b[0-9a-f]{64}\b",
     ] {
-        assert!(matcher(&ask(pattern)).is_ok(), "{pattern}");
+        assert!(matcher(&search_for(pattern)).is_ok(), "{pattern}");
     }
 }
 
 #[test]
-fn text_in_sixteen_bits_is_read_by_its_mark() {
+fn utf16_text_is_recognised_by_its_mark() {
     let fixture = Fixture::new();
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     fixture.write("wide", wide("\u{feff}one\r\nnaïve\r\n"));
     fixture.write("unmarked", wide("naïve"));
-    let answer = search(&fixture, &ask("ï"));
+    let answer = search(&fixture, &search_for("ï"));
     assert_eq!(
-        (places(&answer).as_str(), answer.skipped.binary),
+        (positions(&answer).as_str(), answer.skipped.binary),
         ("wide:2:3", 1)
     );
 }
 
 #[test]
-fn of_a_long_line_the_part_around_the_match_is_shown() {
+fn match_in_a_long_line_is_shown_with_its_surroundings() {
     let fixture = Fixture::new();
     fixture.write(
         "min.js",
         format!("{}needle{}", "é".repeat(5_000), "z".repeat(5_000)),
     );
-    let found = &search(&fixture, &ask("needle")).matches[0];
-    assert_eq!(found.column, 5_001);
-    assert!(found.cut);
+    let hit = &search(&fixture, &search_for("needle")).matches[0];
+    assert_eq!(hit.column, 5_001);
+    assert!(hit.cut);
     let expected = format!("{}needle{}", "é".repeat(100), "z".repeat(MATCH_CHARS - 106));
-    assert_eq!(found.text, expected);
+    assert_eq!(hit.text, expected);
     assert_eq!(part(b"abc", 9), (4, "abc".to_owned(), false));
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_is_refused() {
+fn invalid_pattern_is_refused() {
     let fixture = Fixture::new();
     fixture.write("a", "a");
-    for (pattern, display_path) in [
+    for (pattern, expected) in [
         ("", "the pattern cannot be used: it is empty"),
         (
             r"a\nb",
@@ -225,8 +225,8 @@ fn a_pattern_that_cannot_be_used_is_refused() {
             "the pattern cannot be used: it is longer than 1000 characters",
         ),
     ] {
-        let answer = json(fixture.reading().search_files(&ask(pattern)));
-        assert_eq!(answer, display_path);
+        let answer = json(fixture.reading().search_files(&search_for(pattern)));
+        assert_eq!(answer, expected);
     }
     for pattern in [
         "(",
@@ -235,36 +235,36 @@ fn a_pattern_that_cannot_be_used_is_refused() {
         &"(".repeat(100),
         &format!("{}a{}", "(".repeat(65), ")".repeat(65)),
     ] {
-        let refused = fixture.reading().search_files(&ask(pattern));
+        let refused = fixture.reading().search_files(&search_for(pattern));
         match refused {
-            Err(ReadError::Pattern(why)) => assert!(why.chars().count() <= COMPLAINT_CHARS),
+            Err(ReadError::Pattern(reason)) => assert!(reason.chars().count() <= COMPLAINT_CHARS),
             other => panic!("{pattern}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn whoever_says_stop_is_heard_within_a_file() {
+fn search_stops_within_a_file() {
     let fixture = Fixture::new();
     fixture.write("a", "x\n".repeat(1_000_000));
-    let asked = Cell::new(0);
+    let polls = Cell::new(0);
     let stop = || {
-        asked.set(asked.get() + 1);
-        asked.get() > 4
+        polls.set(polls.get() + 1);
+        polls.get() > 4
     };
-    let answer = fixture.until(&stop).search_files(&ask("y")).unwrap();
+    let answer = fixture.until(&stop).search_files(&search_for("y")).unwrap();
     assert_eq!(answer.truncated, Some(Truncation::Time));
-    assert!(asked.get() < 10);
+    assert!(polls.get() < 10);
 }
 
 #[test]
-fn a_directory_that_is_swapped_for_a_link_is_not_followed() {
+fn directory_swapped_for_a_link_is_not_followed() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let fixture = Fixture::new();
     fixture.write("d/secret", "SECRE7\n");
     fixture.link("e", "../evil");
     let done = AtomicBool::new(false);
-    let mut found = 0;
+    let mut count = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let cwd = rustix::fs::CWD;
@@ -275,25 +275,25 @@ fn a_directory_that_is_swapped_for_a_link_is_not_followed() {
             }
         });
         for _ in 0..1_000 {
-            let answer = search(&fixture, &ask("SECRE"));
-            found += answer.matches.len();
-            assert!(answer.matches.iter().all(|found| found.text == "SECRE7"));
+            let answer = search(&fixture, &search_for("SECRE"));
+            count += answer.matches.len();
+            assert!(answer.matches.iter().all(|hit| hit.text == "SECRE7"));
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(found > 0);
+    assert!(count > 0);
 }
 
 proptest! {
     /// Plain words match at the same lines and columns as a naive search finds.
     #[test]
-    fn words_are_where_they_are(text in "([abé ]|\n|\r\n){0,40}", word in "[abé]{1,2}") {
+    fn positions_agree_with_a_naive_search(text in "([abé ]|\n|\r\n){0,40}", word in "[abé]{1,2}") {
         let fixture = Fixture::new();
         fixture.write("t", &text);
-        let found: Vec<(u64, u64, String)> = search(&fixture, &ask(&word))
+        let actual: Vec<(u64, u64, String)> = search(&fixture, &search_for(&word))
             .matches
             .into_iter()
-            .map(|found| (found.line, found.column, found.text))
+            .map(|hit| (hit.line, hit.column, hit.text))
             .collect();
         let expected: Vec<(u64, u64, String)> = (1..)
             .zip(text.lines())
@@ -302,6 +302,6 @@ proptest! {
                 Some((number, line[..at].chars().count() as u64 + 1, line.to_owned()))
             })
             .collect();
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(actual, expected);
     }
 }

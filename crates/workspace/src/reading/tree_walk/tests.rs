@@ -9,30 +9,30 @@ use crate::reading::MAX_GITIGNORE_BYTES;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-fn rest(walk: &mut TreeWalk<'_>) -> Vec<PathBuf> {
+fn remaining_paths(walk: &mut TreeWalk<'_>) -> Vec<PathBuf> {
     std::iter::from_fn(|| walk.next())
         .map(|item| item.path)
         .collect()
 }
 
 #[test]
-fn a_walk_looks_at_a_bounded_number_of_names() {
+fn walk_visits_a_bounded_number_of_names() {
     let fixture = Fixture::new();
     fixture.write("a/b", "");
     fixture.write("a/c", "");
     let reading = fixture.reading();
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     walk.looked_at = MAX_WALK_NAMES - 2;
-    assert_eq!(rest(&mut walk).len(), 3);
+    assert_eq!(remaining_paths(&mut walk).len(), 3);
     assert_eq!(walk.cut, None);
     let mut walk = reading.walk(Path::new(""), 9).unwrap();
     walk.looked_at = MAX_WALK_NAMES - 1;
-    assert_eq!(rest(&mut walk).len(), 2);
+    assert_eq!(remaining_paths(&mut walk).len(), 2);
     assert_eq!(walk.cut, Some(Truncation::Work));
 }
 
 #[test]
-fn of_a_long_ignore_file_the_beginning_is_heeded() {
+fn only_the_beginning_of_a_long_ignore_file_applies() {
     let fixture = Fixture::new();
     let filler = "#".repeat(MAX_GITIGNORE_BYTES as usize);
     fixture.write(".gitignore", format!("early\n{filler}\nlate\n"));
@@ -93,7 +93,7 @@ fn directories_that_cannot_be_read_are_counted() {
             stop: &|| false,
         };
         let mut walk = reading.walk(Path::new(""), 9).unwrap();
-        let names = rest(&mut walk);
+        let names = remaining_paths(&mut walk);
         assert_eq!(
             names,
             ["candor-somebody-else", "open", "open/x", "shut"].map(PathBuf::from)
