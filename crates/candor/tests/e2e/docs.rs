@@ -1,8 +1,8 @@
 //! Runs every example of the documentation and compares its answers.
 //!
 //! A fenced block `stdio` is one run of the playground: `> ` is sent, `< ` is the whole answer, and
-//! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and what
-//! follows is everything that is printed.
+//! `~ ` is a part of it. A block `console` is a session in a new directory: `$ ` is typed, and the
+//! following lines are the whole output.
 
 use crate::fixture::{CANDOR, Directory, context};
 use std::fs;
@@ -38,7 +38,7 @@ fn blocks(text: &str, kind: &str) -> Vec<(usize, Vec<String>)> {
     blocks
 }
 
-fn answers(asked: &[&str]) -> Vec<String> {
+fn answers(requests: &[&str]) -> Vec<String> {
     let mut server = Command::new(CANDOR)
         .arg("playground")
         .stdin(Stdio::piped())
@@ -47,7 +47,7 @@ fn answers(asked: &[&str]) -> Vec<String> {
         .unwrap();
     let mut input = server.stdin.take().unwrap();
     input
-        .write_all((asked.join("\n") + "\n").as_bytes())
+        .write_all((requests.join("\n") + "\n").as_bytes())
         .unwrap();
     drop(input);
     let output = server.wait_with_output().unwrap();
@@ -65,23 +65,30 @@ fn examples_of_the_docs_give_the_documented_answers() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         for (line, block) in blocks(&text, "stdio") {
-            let place = format!("{}:{line}", page.display());
-            let said = |mark: &str| -> Vec<&str> {
+            let location = format!("{}:{line}", page.display());
+            let lines_with = |mark: &str| -> Vec<&str> {
                 block
                     .iter()
                     .filter_map(|line| line.strip_prefix(mark))
                     .collect()
             };
-            let got = answers(&said("> "));
-            let wanted: Vec<_> = block
+            let actual = answers(&lines_with("> "));
+            let expected: Vec<_> = block
                 .iter()
                 .filter(|line| !line.starts_with("> "))
                 .collect();
-            assert_eq!(got.len(), wanted.len(), "{place}: {got:#?}");
-            for (got, wanted) in got.iter().zip(wanted) {
-                match wanted.strip_prefix("~ ") {
-                    Some(part) => assert!(got.contains(part), "{place}: {part} is not in {got}"),
-                    None => assert_eq!(Some(got.as_str()), wanted.strip_prefix("< "), "{place}"),
+            assert_eq!(actual.len(), expected.len(), "{location}: {actual:#?}");
+            for (actual, expected) in actual.iter().zip(expected) {
+                match expected.strip_prefix("~ ") {
+                    Some(part) => assert!(
+                        actual.contains(part),
+                        "{location}: {part} is not in {actual}"
+                    ),
+                    None => assert_eq!(
+                        Some(actual.as_str()),
+                        expected.strip_prefix("< "),
+                        "{location}"
+                    ),
                 }
             }
             examples += 1;
@@ -90,7 +97,7 @@ fn examples_of_the_docs_give_the_documented_answers() {
     assert!(examples >= 2, "the examples were not found");
 }
 
-/// Runs a line in a directory; what it prints on both ways out, in order.
+/// Runs a line in a directory. Returns what it prints on stdout and stderr, in order.
 fn typed(line: &str, directory: &Path) -> String {
     let programs = [context(), PathBuf::from(CANDOR)];
     let path = programs.map(|program| program.parent().unwrap().display().to_string());
@@ -112,12 +119,12 @@ fn console_sessions_of_the_docs_print_the_documented_output() {
         let text = fs::read_to_string(&page).unwrap();
         for (line, block) in blocks(&text, "console") {
             let directory = Directory::new();
-            let mut got = String::new();
+            let mut actual = String::new();
             for typed_line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
-                got += &format!("$ {typed_line}\n{}", typed(typed_line, directory.root()));
+                actual += &format!("$ {typed_line}\n{}", typed(typed_line, directory.root()));
             }
-            let wanted = block.join("\n") + "\n";
-            assert_eq!(got, wanted, "{}:{line}", page.display());
+            let expected = block.join("\n") + "\n";
+            assert_eq!(actual, expected, "{}:{line}", page.display());
             sessions += 1;
         }
     }
@@ -144,18 +151,18 @@ fn links_between_pages_exist() {
 }
 
 /// Every name of a test function in the repository.
-fn tests_below(folder: &Path, found: &mut Vec<String>) {
+fn collect_function_names(folder: &Path, functions: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            tests_below(&path, found);
+            collect_function_names(&path, functions);
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = fs::read_to_string(&path).unwrap();
             let names = text
                 .split("fn ")
                 .skip(1)
                 .filter_map(|rest| rest.split('(').next());
-            found.extend(names.map(String::from));
+            functions.extend(names.map(String::from));
         }
     }
 }
@@ -164,7 +171,7 @@ fn tests_below(folder: &Path, found: &mut Vec<String>) {
 fn every_limit_has_its_test() {
     let page = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut tests = Vec::new();
-    tests_below(&root().join("crates"), &mut tests);
+    collect_function_names(&root().join("crates"), &mut tests);
     let named: Vec<_> = page
         .lines()
         .filter_map(|line| line.strip_suffix("` |")?.rsplit('`').next())

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 pub(crate) const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
 
-/// The time after which a test fails, whatever it waits for.
+/// The time after which a waiting test fails.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// A temporary directory that is removed with the test.

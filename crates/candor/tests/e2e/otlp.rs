@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Takes one POST and answers it; gives its head and its body.
-fn take(mut stream: TcpStream) -> (String, Vec<u8>) {
+/// Receives one POST and answers it. Returns its head and its body.
+fn receive_post(mut stream: TcpStream) -> (String, Vec<u8>) {
     stream
         .set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();
@@ -47,7 +47,7 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
 fn call_becomes_a_span_with_tool_and_id() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
-    let collector = thread::spawn(move || take(listener.accept().unwrap().0));
+    let collector = thread::spawn(move || receive_post(listener.accept().unwrap().0));
     let mut server = Command::new(CANDOR)
         .args(["--otlp", &url, "playground"])
         .stdin(Stdio::piped())
@@ -63,7 +63,7 @@ fn call_becomes_a_span_with_tool_and_id() {
         head.contains("content-type: application/x-protobuf"),
         "{head}"
     );
-    for wanted in ["candor", "call", "tool", "echo", "an-id", "request"] {
-        assert!(contains(&body, wanted), "{wanted} is not in the span");
+    for expected in ["candor", "call", "tool", "echo", "an-id", "request"] {
+        assert!(contains(&body, expected), "{expected} is not in the span");
     }
 }

@@ -3,7 +3,7 @@
 mod export;
 mod fixture;
 mod help;
-mod moving;
-mod showing;
-mod signing;
-mod verifying;
+mod quarantine;
+mod signed_checkpoints;
+mod tail_and_stats;
+mod verify;

@@ -1,4 +1,4 @@
-//! The calls that every client makes, and what a client shows that leaves nothing out.
+//! The calls that every client makes, and the outcome that a client reports if it drops nothing.
 //!
 //! An outcome is written as the runners report it (`tests/clients/README.md`); points in time are `TIME`,
 //! ids of orders `ord_ID`.
@@ -27,7 +27,7 @@ pub(crate) const ORDERS: &[&str] = &[
     "update-order",
 ];
 
-/// The form of a failure where its dialect has two.
+/// The form of a failure in a dialect with two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A JSON-RPC error.
@@ -64,8 +64,8 @@ impl Case {
     }
 }
 
-/// A good call, a failing one in each dialect, a panic and an unknown tool; the last call comes after
-/// every failure, so the server has to live on.
+/// A successful call, a failing call in each dialect, a panic and an unknown tool. The last call succeeds,
+/// which shows that the server survives every failure.
 pub(crate) fn playground() -> Vec<Case> {
     let mut cases = vec![echo("first"), context()];
     cases.extend(github());
@@ -85,9 +85,9 @@ fn fail(dialect: &str, code: Value) -> Value {
 }
 
 fn echo(text: &str) -> Case {
-    let said = json!({ "text": text });
-    let outcome = result(said.to_string(), json!({ "structured": said }));
-    Case::new("echo", said, outcome)
+    let arguments = json!({ "text": text });
+    let outcome = result(arguments.to_string(), json!({ "structured": arguments }));
+    Case::new("echo", arguments, outcome)
 }
 
 fn context() -> Case {
@@ -105,7 +105,7 @@ pub(crate) fn github() -> [Case; 2] {
             "data": {
                 "tool": "fail",
                 "timestamp": "TIME",
-                "fault": five("caller", "after_change", None, "Check owner, repository, ref and path.")
+                "fault": fault_members("caller", "after_change", None, "Check owner, repository, ref and path.")
             }
         }),
         "Not found: it does not exist, or the token cannot see it; nothing was changed; do not retry unchanged: \
@@ -146,7 +146,7 @@ fn workspace() -> Case {
         "cause": null,
         "timestamp": "TIME"
     });
-    let fault = five(
+    let fault = fault_members(
         "caller",
         "after_change",
         None,
@@ -180,7 +180,7 @@ fn panic() -> Case {
     let error = json!({
         "code": "internal",
         "message": "Internal error",
-        "fault": five("server", "never", None, remedy),
+        "fault": fault_members("server", "never", None, remedy),
         "violations": []
     });
     let sentence = format!("Internal error; nothing was changed; do not retry: {remedy}");
@@ -192,7 +192,7 @@ fn invalid() -> Case {
     let error = json!({
         "code": "invalid_arguments",
         "message": "The arguments do not fit the tool's schema",
-        "fault": five("caller", "after_change", None, remedy),
+        "fault": fault_members("caller", "after_change", None, remedy),
         "violations": [{
             "path": "/code",
             "field": "code",
@@ -219,22 +219,22 @@ fn unknown_tool() -> Case {
     Case::new("ecko", json!({}), error_of(error))
 }
 
-/// The example server: a success and its two own codes. It publishes an `outputSchema`, so strict clients
+/// The example server: a success and its two codes. It publishes an `outputSchema`, so strict clients
 /// check the failures against it.
 pub(crate) fn weather() -> Vec<Case> {
-    let ask = |city: &str| json!({ "city": city });
+    let arguments = |city: &str| json!({ "city": city });
     let snow = json!({ "sky": "snow" });
     let good = result(snow.to_string(), json!({ "structured": snow }));
     let offline = json!({
         "code": "station_offline",
         "message": "The city's station does not answer",
-        "fault": five("upstream", "after_delay", Some(60_000), "Wait, then send the same call."),
+        "fault": fault_members("upstream", "after_delay", Some(60_000), "Wait, then send the same call."),
         "violations": []
     });
     let unknown = json!({
         "code": "unknown_city",
         "message": "No station reports from this city",
-        "fault": five("caller", "after_change", None, "Ask for Oslo or Lima."),
+        "fault": fault_members("caller", "after_change", None, "Ask for Oslo or Lima."),
         "violations": []
     });
     let offline_sentence = "The city's station does not answer; nothing was changed; \
@@ -242,24 +242,40 @@ pub(crate) fn weather() -> Vec<Case> {
     let unknown_sentence = "No station reports from this city; nothing was changed; \
                             do not retry unchanged: Ask for Oslo or Lima.";
     vec![
-        Case::new("forecast", ask("Oslo"), good),
-        Case::new("forecast", ask("Lima"), neutral(offline_sentence, offline)),
-        Case::new("forecast", ask("Pune"), neutral(unknown_sentence, unknown)),
+        Case::new("forecast", arguments("Oslo"), good),
+        Case::new(
+            "forecast",
+            arguments("Lima"),
+            neutral(offline_sentence, offline),
+        ),
+        Case::new(
+            "forecast",
+            arguments("Pune"),
+            neutral(unknown_sentence, unknown),
+        ),
     ]
 }
 
-/// The order tools on a store with the sample catalogue: successes, a refusal for good, a failure that
-/// comes and goes, and arguments that the schema refuses. Every tool publishes an `outputSchema`, so strict
+/// The order tools on a store with the sample catalogue: successes, a permanent refusal, a temporary
+/// failure, and arguments that the schema refuses. Every tool publishes an `outputSchema`, so strict
 /// clients check successes and failures against it. Keys make the same calls the same in every session.
 pub(crate) fn order_tools() -> Vec<Case> {
     let order = |sku: &str, key: &str| json!({ "order": { "externalId": key, "lineItems": [{ "sku": sku, "quantity": 2 }] }, "idempotencyKey": key });
     vec![
         variants(),
-        Case::new("create-sales-order", order("TEE-BLK-S", "wish-1"), made()),
+        Case::new(
+            "create-sales-order",
+            order("TEE-BLK-S", "wish-1"),
+            order_created(),
+        ),
         Case::new("create-sales-order", order("NONE", "wish-2"), refused()),
         Case::new("get-returns", json!({}), unavailable()),
         keyless(order("TEE-BLK-S", "wish-3")),
-        Case::new("create-sales-order", order("TEE-BLK-S", "wish-1"), made()),
+        Case::new(
+            "create-sales-order",
+            order("TEE-BLK-S", "wish-1"),
+            order_created(),
+        ),
     ]
 }
 
@@ -277,7 +293,7 @@ fn order_failure(error: Value) -> Value {
 }
 
 fn variants() -> Case {
-    let found = json!({
+    let variants_found = json!({
         "productVariants": [{
             "id": "var_0001",
             "productId": "prod_0001",
@@ -290,11 +306,15 @@ fn variants() -> Case {
         }],
         "nextCursor": null
     });
-    let asked = json!({ "skus": ["TEE-BLK-S"] });
-    Case::new("get-product-variants", asked, structured(found))
+    let arguments = json!({ "skus": ["TEE-BLK-S"] });
+    Case::new(
+        "get-product-variants",
+        arguments,
+        structured(variants_found),
+    )
 }
 
-fn made() -> Value {
+fn order_created() -> Value {
     structured(json!({
         "order": {
             "id": "ord_ID",
@@ -379,7 +399,7 @@ fn keyless(mut arguments: Value) -> Case {
 }
 
 /// The five answers of a failure without effect.
-fn five(class: &str, retry: &str, retry_after_ms: Option<u64>, remedy: &str) -> Value {
+fn fault_members(class: &str, retry: &str, retry_after_ms: Option<u64>, remedy: &str) -> Value {
     json!({
         "class": class,
         "retry": retry,
@@ -398,7 +418,7 @@ fn neutral(sentence: &str, error: Value) -> Value {
     )
 }
 
-/// A result with one text and whatever else it has.
+/// Returns a result with one text and further members.
 fn result(text: String, more: Value) -> Value {
     let mut outcome = json!({
         "outcome": "result",

@@ -3,31 +3,31 @@
 use super::cases::{Case, Form};
 use serde_json::{Value, json};
 
-/// An era as a client is asked for it.
+/// The era that a client uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Era {
-    /// The era in the order; nothing leaves the client alone.
-    pub(crate) asked: Option<&'static str>,
-    /// The revision that is spoken then.
-    pub(crate) spoken: &'static str,
+    /// The era that the job requests; `None` for the default of the client.
+    pub(crate) requested: Option<&'static str>,
+    /// The revision that client and server then use.
+    pub(crate) negotiated: &'static str,
     /// True if the client then gets the server's name.
-    pub(crate) introduced: bool,
+    pub(crate) has_server_info: bool,
 }
 
 impl Era {
-    pub(crate) const fn new(asked: Option<&'static str>, spoken: &'static str) -> Self {
+    pub(crate) const fn new(requested: Option<&'static str>, negotiated: &'static str) -> Self {
         Era {
-            asked,
-            spoken,
-            introduced: true,
+            requested,
+            negotiated,
+            has_server_info: true,
         }
     }
 
     pub(crate) fn is_stateless(self) -> bool {
-        self.spoken == STATELESS
+        self.negotiated == STATELESS
     }
 
-    /// The form that failures take if the server is left alone too.
+    /// The form of failures by default.
     pub(crate) fn own_form(self) -> Form {
         if self.is_stateless() {
             Form::Result
@@ -40,7 +40,7 @@ impl Era {
 /// The revision of all clients with a handshake.
 pub(crate) const HANDSHAKE: &str = "2025-11-25";
 
-/// The revision without one.
+/// The revision without a handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
 /// The expectation of one session.
@@ -53,20 +53,20 @@ pub(crate) struct Expected<'a> {
     pub(crate) tools: &'a [&'a str],
     pub(crate) cases: &'a [Case],
     pub(crate) form: Form,
-    /// Turns what was sent into what this client shows of it.
+    /// Changes an outcome into the one that this client reports.
     pub(crate) quirks: fn(&Case, &mut Value),
 }
 
 impl Expected<'_> {
-    /// Fails unless the report, one value a step, is what was expected.
-    pub(crate) fn judge(&self, report: Vec<Value>) {
-        let report: Vec<_> = report.into_iter().map(timeless).collect();
+    /// Compares the report, one value for each step, with the expectation.
+    pub(crate) fn check(&self, report: Vec<Value>) {
+        let report: Vec<_> = report.into_iter().map(mask_times).collect();
         let expected = self.steps();
-        for (seen, expected) in report.iter().zip(&expected) {
+        for (actual, expected) in report.iter().zip(&expected) {
             let session = &self.session;
             assert!(
-                seen == expected,
-                "{session}\nseen: {seen:#}\nexpected: {expected:#}"
+                actual == expected,
+                "{session}\nseen: {actual:#}\nexpected: {expected:#}"
             );
         }
         assert_eq!(report.len(), expected.len(), "steps of {}", self.session);
@@ -75,13 +75,12 @@ impl Expected<'_> {
     fn steps(&self) -> Vec<Value> {
         let (name, version) = self.server;
         let server = json!({ "name": name, "version": version });
-        let server = if self.era.introduced {
+        let server = if self.era.has_server_info {
             server
         } else {
             Value::Null
         };
-        let connect =
-            json!({ "step": "connect", "ok": true, "protocol": self.era.spoken, "server": server });
+        let connect = json!({ "step": "connect", "ok": true, "protocol": self.era.negotiated, "server": server });
         let list = json!({ "step": "list", "tools": self.tools });
         let calls = self.cases.iter().enumerate().map(|(index, case)| {
             let mut step = json!({ "step": "call", "index": index });
@@ -112,14 +111,14 @@ fn append(step: &mut Value, outcome: Value) {
     }
 }
 
-/// The value with names for points in time and made ids, in texts too.
-fn timeless(value: Value) -> Value {
+/// Replaces times and generated ids by names, also within texts.
+fn mask_times(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(timeless_text(&text)),
-        Value::Array(items) => items.into_iter().map(timeless).collect(),
+        Value::String(text) => Value::String(mask_times_in_text(&text)),
+        Value::Array(items) => items.into_iter().map(mask_times).collect(),
         Value::Object(members) => {
-            let timeless = |(name, value)| (name, timeless(value));
-            members.into_iter().map(timeless).collect()
+            let mask_times = |(name, value)| (name, mask_times(value));
+            members.into_iter().map(mask_times).collect()
         }
         other => other,
     }
@@ -132,7 +131,7 @@ const FORMS: [(&[u8], &str); 3] = [
     (b"ord_xxxxxxxxxxxxxxxxxxxxxxxxx", "ord_ID"),
 ];
 
-fn timeless_text(text: &str) -> String {
+fn mask_times_in_text(text: &str) -> String {
     let fits = |rest: &[u8], form: &[u8]| {
         let byte = |(byte, form): (&u8, &u8)| match form {
             b'0' => byte.is_ascii_digit(),
@@ -142,14 +141,14 @@ fn timeless_text(text: &str) -> String {
         rest.len() >= form.len() && rest.iter().zip(form).all(byte)
     };
     let bytes = text.as_bytes();
-    let found = (0..bytes.len()).find_map(|start| {
+    let matched = (0..bytes.len()).find_map(|start| {
         let rest = &bytes[start..];
         let form = FORMS.iter().find(|(form, _)| fits(rest, form))?;
         Some((start, form))
     });
-    let Some((start, (form, name))) = found else {
+    let Some((start, (form, name))) = matched else {
         return text.to_owned();
     };
     let rest = &text[start + form.len()..];
-    format!("{}{name}{}", &text[..start], timeless_text(rest))
+    format!("{}{name}{}", &text[..start], mask_times_in_text(rest))
 }

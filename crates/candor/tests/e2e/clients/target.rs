@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 const WEATHER: &str = "weather-example";
 
-/// A fault script that makes one query fail, and no other operation.
+/// A fault script that makes only one query fail.
 const SCRIPT: &str =
     r#"{"rules":[{"operations":["get-returns"],"every":1,"fault":{"kind":"unavailable"}}]}"#;
 
@@ -162,8 +162,8 @@ fn build_weather() -> PathBuf {
     let messages = String::from_utf8_lossy(&built.stdout);
     let program = messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["name"] == WEATHER;
-        is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
+        let is_weather = message["target"]["name"] == WEATHER;
+        is_weather.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
     program.expect("cargo prints the path of the program")
 }

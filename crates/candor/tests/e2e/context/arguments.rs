@@ -1,4 +1,4 @@
-//! Queries and budgets as they are typed: what is taken, what is echoed, what is refused.
+//! Queries and budgets on the command line: accepted, echoed and refused values.
 
 use crate::context::fixture::{ContextFixture, error_object, exit_code_of, run_command};
 use insta::assert_snapshot;
@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// An argument that is not UTF-8.
-fn broken() -> &'static OsStr {
+fn invalid_utf8() -> &'static OsStr {
     OsStr::from_bytes(b"fo\xffx")
 }
 
@@ -23,12 +23,12 @@ fn budgets_with_an_integral_value_are_accepted() {
         ("-0", "0"),
         ("9007199254740991", "9007199254740991"),
     ] {
-        let said = fixture.resolve("cache", "fox", typed);
+        let output = fixture.resolve("cache", "fox", typed);
         let plain = fixture.resolve("cache", "fox", echoed);
-        assert_eq!(said, plain, "{typed}");
-        assert_eq!(said.code, 0, "{typed}");
+        assert_eq!(output, plain, "{typed}");
+        assert_eq!(output.code, 0, "{typed}");
         assert!(
-            said.stdout.contains(&format!(r#""budget":{echoed},"#)),
+            output.stdout.contains(&format!(r#""budget":{echoed},"#)),
             "{typed}"
         );
     }
@@ -60,24 +60,27 @@ fn other_budgets_are_refused() {
         "[1]",
         "٣",
     ] {
-        let said = fixture.resolve("cache", "fox", typed);
-        assert_eq!((said.code, said.stdout.as_str()), (3, ""), "{typed}");
-        assert_eq!(said.stderr, error_object("invalid_budget"), "{typed}");
-        let ask = [
+        let output = fixture.resolve("cache", "fox", typed);
+        assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{typed}");
+        assert_eq!(output.stderr, error_object("invalid_budget"), "{typed}");
+        let arguments = [
             "resolve", "--cache", "cache", "--query", "fox", "--budget", typed,
         ];
         assert_eq!(
-            fixture.run_err(3, &ask),
+            fixture.run_err(3, &arguments),
             format!(
                 "error: the budget `{typed}` is no whole number from 0 to 9007199254740991\n\
                  hint: Send the budget as an integer from 0 to 9007199254740991.\n"
             )
         );
     }
-    let said =
-        run_command(fixture.resolve_command(OsStr::new("cache"), OsStr::new("fox"), broken()));
+    let output = run_command(fixture.resolve_command(
+        OsStr::new("cache"),
+        OsStr::new("fox"),
+        invalid_utf8(),
+    ));
     assert_eq!(
-        (said.code, said.stderr),
+        (output.code, output.stderr),
         (3, error_object("invalid_budget"))
     );
 }
@@ -88,21 +91,21 @@ fn queries_beyond_the_limit_are_refused() {
     let long = "x".repeat(65_536);
     let wide = "é".repeat(32_768);
     for query in ["", " \u{3000}\t", "fox", "--help", "-1", &long, &wide] {
-        let said = fixture.resolve("cache", query, "1000");
-        assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+        let output = fixture.resolve("cache", query, "1000");
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""));
         let echoed = format!(r#""query":{},"#, serde_json::to_string(query).unwrap());
-        assert!(said.stdout.contains(&echoed));
+        assert!(output.stdout.contains(&echoed));
     }
     for query in [
         format!("{long}x"),
         format!("{wide}x"),
         format!("{}é", &long[1..]),
     ] {
-        let said = fixture.resolve("cache", &query, "1000");
-        assert_eq!((said.code, said.stdout.as_str()), (2, ""));
-        assert_eq!(said.stderr, error_object("invalid_query"));
+        let output = fixture.resolve("cache", &query, "1000");
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""));
+        assert_eq!(output.stderr, error_object("invalid_query"));
     }
-    let ask = |query: &str| {
+    let arguments = |query: &str| {
         fixture.run_err(
             2,
             &[
@@ -110,12 +113,16 @@ fn queries_beyond_the_limit_are_refused() {
             ],
         )
     };
-    assert_snapshot!(ask(&format!("{long}x")), @r"
+    assert_snapshot!(arguments(&format!("{long}x")), @r"
     error: the query has 65537 bytes; at most 65536 are allowed
     hint: Send the query as a string of at most 65,536 bytes without NUL, and no unknown argument.
     ");
-    let said = run_command(fixture.resolve_command(OsStr::new("cache"), broken(), OsStr::new("1")));
-    assert_eq!((said.code, said.stderr), (2, error_object("invalid_query")));
+    let output =
+        run_command(fixture.resolve_command(OsStr::new("cache"), invalid_utf8(), OsStr::new("1")));
+    assert_eq!(
+        (output.code, output.stderr),
+        (2, error_object("invalid_query"))
+    );
     let typed = fixture.command(&[
         OsStr::new("resolve"),
         OsStr::new("--cache"),
@@ -123,7 +130,7 @@ fn queries_beyond_the_limit_are_refused() {
         OsStr::new("--budget"),
         OsStr::new("1"),
         OsStr::new("--query"),
-        broken(),
+        invalid_utf8(),
     ]);
     assert_snapshot!(crate::context::fixture::run_command(typed).stderr, @r"
     error: the query is not UTF-8
@@ -149,8 +156,11 @@ fn query_is_checked_before_budget_and_path() {
         ("../..", long.as_str(), "-1", "invalid_query"),
         ("docs", "fox", "1", "cache_invalid"),
     ] {
-        let said = fixture.resolve(cache, query, budget);
-        assert_eq!((said.code, said.stdout.as_str()), (exit_code_of(code), ""));
-        assert_eq!(said.stderr, error_object(code));
+        let output = fixture.resolve(cache, query, budget);
+        assert_eq!(
+            (output.code, output.stdout.as_str()),
+            (exit_code_of(code), "")
+        );
+        assert_eq!(output.stderr, error_object(code));
     }
 }

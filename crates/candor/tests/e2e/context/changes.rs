@@ -1,5 +1,5 @@
 //! After a protected byte changed, the next call fails, in a server that has the cache
-//! open and in a new process, however the change was made.
+//! open and in a new process, for every kind of change.
 
 use crate::context::fixture::{ContextFixture, error_object, unprivileged_context};
 use crate::context::server::ContextServer;
@@ -14,21 +14,21 @@ const UNSELECTED: &str = "guide/install.md";
 /// The budget takes only the documents that match.
 const BUDGET: &str = "14";
 
-fn ask(server: &mut ContextServer) -> String {
+fn resolve_fox(server: &mut ContextServer) -> String {
     server.resolve("cache", "fox", BUDGET).text().to_owned()
 }
 
 /// Two servers that have the cache open: one uses events, the other polls.
-struct Open {
+struct OpenCache {
     fixture: ContextFixture,
     servers: Vec<ContextServer>,
-    whole: String,
+    answer: String,
 }
 
-impl Open {
-    fn new() -> Open {
+impl OpenCache {
+    fn new() -> OpenCache {
         let fixture = ContextFixture::with_cache();
-        // More than one worker has to do with it.
+        // Enough documents for more than one worker.
         for number in 0..40 {
             fixture.write(
                 format!("docs/more/{number}.md"),
@@ -37,30 +37,30 @@ impl Open {
         }
         fixture.run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
         let servers = vec![fixture.serve(&[]), fixture.serve(&["--no-watch"])];
-        let mut open = Open {
+        let mut open = OpenCache {
             fixture,
             servers,
-            whole: String::new(),
+            answer: String::new(),
         };
-        open.whole = open.fixture.resolve("cache", "fox", BUDGET).stdout;
-        assert!(open.whole.contains(SELECTED) && !open.whole.contains(UNSELECTED));
-        open.holds();
+        open.answer = open.fixture.resolve("cache", "fox", BUDGET).stdout;
+        assert!(open.answer.contains(SELECTED) && !open.answer.contains(UNSELECTED));
+        open.check_answer();
         open
     }
 
     /// Every way of querying returns the first answer.
-    fn holds(&mut self) {
-        let whole = self.whole.clone();
-        self.all(&whole);
+    fn check_answer(&mut self) {
+        let answer = self.answer.clone();
+        self.check_text(&answer);
     }
 
-    fn says(&mut self, code: &str) {
-        self.all(&error_object(code));
+    fn check_error(&mut self, code: &str) {
+        self.check_text(&error_object(code));
     }
 
-    fn all(&mut self, text: &str) {
+    fn check_text(&mut self, text: &str) {
         for (number, server) in self.servers.iter_mut().enumerate() {
-            assert_eq!(ask(server), text, "server {number}");
+            assert_eq!(resolve_fox(server), text, "server {number}");
         }
         assert_eq!(self.fixture.resolve("cache", "fox", BUDGET).text(), text);
     }
@@ -70,7 +70,7 @@ impl Open {
     }
 }
 
-/// Changes one byte in place: same size, same inode, and the time of modification put back.
+/// Changes one byte in place; size, inode and modification time stay the same.
 fn flip(fixture: &ContextFixture, file: &str, from: &[u8]) {
     let bytes = fixture.read(file);
     let at = bytes
@@ -89,7 +89,7 @@ fn flip(fixture: &ContextFixture, file: &str, from: &[u8]) {
 
 #[test]
 fn changed_byte_is_noticed_and_its_restoration_too() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     for (id, from) in [
         (SELECTED, "brown"),
         (UNSELECTED, "then"),
@@ -99,10 +99,10 @@ fn changed_byte_is_noticed_and_its_restoration_too() {
         let file = open.file(id);
         let bytes = open.fixture.read(&file);
         flip(&open.fixture, &file, from.as_bytes());
-        open.says("cache_invalid");
-        open.says("cache_invalid");
+        open.check_error("cache_invalid");
+        open.check_error("cache_invalid");
         fs::write(open.fixture.path(&file), bytes).unwrap();
-        open.holds();
+        open.check_answer();
     }
     for (file, from) in [
         ("cache/manifest.json", "odd.md"),
@@ -110,9 +110,9 @@ fn changed_byte_is_noticed_and_its_restoration_too() {
     ] {
         let bytes = open.fixture.read(file);
         flip(&open.fixture, file, from.as_bytes());
-        open.says("cache_invalid");
+        open.check_error("cache_invalid");
         fs::write(open.fixture.path(file), bytes).unwrap();
-        open.holds();
+        open.check_answer();
     }
 }
 
@@ -150,7 +150,7 @@ fn changed_files_are_noticed() {
             fs::rename(fixture.path("draft"), fixture.path(file)).unwrap();
         }),
     ];
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     let files = [
         open.file(SELECTED),
         open.file(UNSELECTED),
@@ -162,57 +162,61 @@ fn changed_files_are_noticed() {
         for (name, change) in changes {
             change(&open.fixture, file);
             for server in &mut open.servers {
-                assert_eq!(ask(server), error_object("cache_invalid"), "{name} {file}");
+                assert_eq!(
+                    resolve_fox(server),
+                    error_object("cache_invalid"),
+                    "{name} {file}"
+                );
             }
-            open.says("cache_invalid");
+            open.check_error("cache_invalid");
             open.fixture.write(file, &bytes);
-            open.holds();
+            open.check_answer();
         }
     }
 }
 
 #[test]
 fn added_and_removed_files_are_noticed() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     open.fixture.write("cache/documents/surplus.json", "{}");
-    open.says("cache_invalid");
+    open.check_error("cache_invalid");
     open.fixture.remove("cache/documents/surplus.json");
-    open.holds();
+    open.check_answer();
     fs::create_dir(open.fixture.path("cache/documents/more")).unwrap();
-    open.says("cache_invalid");
+    open.check_error("cache_invalid");
     fs::remove_dir(open.fixture.path("cache/documents/more")).unwrap();
-    open.holds();
+    open.check_answer();
     fs::rename(
         open.fixture.path("cache/documents"),
         open.fixture.path("away"),
     )
     .unwrap();
-    open.says("cache_invalid");
+    open.check_error("cache_invalid");
     fs::rename(
         open.fixture.path("away"),
         open.fixture.path("cache/documents"),
     )
     .unwrap();
-    open.holds();
+    open.check_answer();
     fs::rename(open.fixture.path("cache"), open.fixture.path("away")).unwrap();
-    open.says("cache_missing");
+    open.check_error("cache_missing");
     fs::rename(open.fixture.path("away"), open.fixture.path("cache")).unwrap();
-    open.holds();
+    open.check_answer();
     // Files that are not part of the format are ignored.
     open.fixture.write("cache/notes.txt", "mine");
     open.fixture.remove("cache/accelerator.idx");
     for server in &mut open.servers {
-        assert_eq!(ask(server), open.whole);
+        assert_eq!(resolve_fox(server), open.answer);
     }
     open.fixture.write("cache/accelerator.idx", "broken");
     open.fixture.write("cache/accelerator.sig", "broken");
-    open.holds();
+    open.check_answer();
 }
 
 /// A link in the place of a document is not followed, even to the same bytes.
 #[test]
 fn link_instead_of_a_file_is_noticed() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     for file in [
         open.file(SELECTED),
         open.file(UNSELECTED),
@@ -220,46 +224,46 @@ fn link_instead_of_a_file_is_noticed() {
     ] {
         fs::rename(open.fixture.path(&file), open.fixture.path("away")).unwrap();
         std::os::unix::fs::symlink(open.fixture.path("away"), open.fixture.path(&file)).unwrap();
-        open.says("cache_invalid");
+        open.check_error("cache_invalid");
         fs::rename(open.fixture.path("away"), open.fixture.path(&file)).unwrap();
-        open.holds();
+        open.check_answer();
     }
 }
 
 #[test]
 fn file_that_becomes_unreadable_is_an_io_error() {
-    let somebody = unprivileged_context();
+    let other_user = unprivileged_context();
     let fixture = ContextFixture::with_cache();
     let mut servers = [
-        ContextServer::start(somebody.run_instead(&fixture.serve_command(&[]))),
-        ContextServer::start(somebody.run_instead(&fixture.serve_command(&["--no-watch"]))),
+        ContextServer::start(other_user.run_instead(&fixture.serve_command(&[]))),
+        ContextServer::start(other_user.run_instead(&fixture.serve_command(&["--no-watch"]))),
     ];
-    let whole = fixture.resolve("cache", "fox", BUDGET).stdout;
+    let answer = fixture.resolve("cache", "fox", BUDGET).stdout;
     for server in &mut servers {
-        assert_eq!(ask(server), whole);
+        assert_eq!(resolve_fox(server), answer);
         for file in [
             fixture.document("cache", SELECTED),
             fixture.document("cache", UNSELECTED),
         ] {
             fixture.set_mode(&file, 0o000);
-            assert_eq!(ask(server), error_object("io_error"));
+            assert_eq!(resolve_fox(server), error_object("io_error"));
             fixture.set_mode(&file, 0o644);
-            assert_eq!(ask(server), whole);
+            assert_eq!(resolve_fox(server), answer);
         }
     }
 }
 
 #[test]
 fn rebuilt_cache_gives_new_answers() {
-    let mut open = Open::new();
-    let mut before = open.whole.clone();
+    let mut open = OpenCache::new();
+    let mut before = open.answer.clone();
     for (round, command) in ["build", "update", "update", "build"]
         .into_iter()
         .enumerate()
     {
         open.fixture
             .write("docs/fox.md", format!("the fox, round {round}\n"));
-        open.holds();
+        open.check_answer();
         let force: &[&str] = if command == "build" {
             &["--force"]
         } else {
@@ -267,34 +271,34 @@ fn rebuilt_cache_gives_new_answers() {
         };
         open.fixture
             .run_ok(&[&[command, "--sources", "docs", "--cache", "cache"], force].concat());
-        open.whole = open.fixture.resolve("cache", "fox", BUDGET).stdout;
-        assert_ne!(open.whole, before);
-        open.holds();
-        before = open.whole.clone();
+        open.answer = open.fixture.resolve("cache", "fox", BUDGET).stdout;
+        assert_ne!(open.answer, before);
+        open.check_answer();
+        before = open.answer.clone();
     }
     // The same bytes once more, in other files.
     open.fixture
         .run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
-    open.holds();
+    open.check_answer();
     open.fixture.run_ok(&["seal", "--cache", "cache"]);
-    open.holds();
+    open.check_answer();
     fs::remove_dir_all(open.fixture.path("cache")).unwrap();
-    open.says("cache_missing");
+    open.check_error("cache_missing");
     open.fixture.build("docs", "cache");
-    open.holds();
+    open.check_answer();
 }
 
-/// There is no event for it; the check that runs every second finds it.
+/// A hard link causes no event; the check that runs every second finds the change.
 #[test]
 fn write_through_a_hard_link_is_noticed_soon() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     for id in [SELECTED, UNSELECTED] {
         let file = open.file(id);
         let bytes = open.fixture.read(&file);
         let link = open.fixture.path("link.json");
         fs::hard_link(open.fixture.path(&file), &link).unwrap();
         // The new link is a change by itself, of no byte.
-        open.holds();
+        open.check_answer();
         let at = bytes
             .windows(4)
             .position(|part| part == b"then" || part == b"brow")
@@ -302,23 +306,23 @@ fn write_through_a_hard_link_is_noticed_soon() {
         let writing = OpenOptions::new().write(true).open(&link).unwrap();
         writing.write_all_at(b"what", at as u64).unwrap();
         for server in &mut open.servers {
-            soon(|| ask(server) == error_object("cache_invalid"));
+            wait_until(|| resolve_fox(server) == error_object("cache_invalid"));
         }
-        open.says("cache_invalid");
+        open.check_error("cache_invalid");
         writing.write_all_at(&bytes, 0).unwrap();
         for server in &mut open.servers {
-            soon(|| ask(server) == open.whole);
+            wait_until(|| resolve_fox(server) == open.answer);
         }
-        open.holds();
+        open.check_answer();
         fs::remove_file(link).unwrap();
-        open.holds();
+        open.check_answer();
     }
 }
 
 /// Waits for a change that the check every second must find soon.
-fn soon(mut seen: impl FnMut() -> bool) {
+fn wait_until(mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !seen() {
+    while !condition() {
         assert!(start.elapsed() < Duration::from_secs(5), "it was not seen");
     }
 }
@@ -326,7 +330,7 @@ fn soon(mut seen: impl FnMut() -> bool) {
 /// Changes and calls in quick succession: no answer is older than the change before it.
 #[test]
 fn each_of_many_quick_changes_is_noticed() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     let file = open.file(UNSELECTED);
     let good = open.fixture.read(&file);
     let bad = String::from_utf8(good.clone())
@@ -336,18 +340,18 @@ fn each_of_many_quick_changes_is_noticed() {
     for _ in 0..60 {
         for server in &mut open.servers {
             fs::write(&path, &bad).unwrap();
-            assert_eq!(ask(server), error_object("cache_invalid"));
+            assert_eq!(resolve_fox(server), error_object("cache_invalid"));
             fs::write(&path, &good).unwrap();
-            assert_eq!(ask(server), open.whole);
+            assert_eq!(resolve_fox(server), open.answer);
         }
     }
-    open.holds();
+    open.check_answer();
 }
 
 /// The accelerator is read during queries; the answers stay the same wherever it breaks.
 #[test]
 fn accelerator_that_breaks_in_use_is_ignored() {
-    let mut open = Open::new();
+    let mut open = OpenCache::new();
     let queries = ["fox", "number", "install it,", "39, of no use", "anybody"];
     let right: Vec<_> = queries
         .iter()
@@ -372,9 +376,9 @@ fn accelerator_that_breaks_in_use_is_ignored() {
                     );
                 }
             }
-            let said = open.fixture.resolve("cache", queries[at % 5], "40");
+            let output = open.fixture.resolve("cache", queries[at % 5], "40");
             assert_eq!(
-                (said.code, &said.stdout),
+                (output.code, &output.stdout),
                 (0, &right[at % 5]),
                 "{file} {at}"
             );

@@ -96,22 +96,22 @@ fn cache_is_built_queried_updated_and_verified() {
 fn pretty_output_differs_in_white_space_only() {
     let fixture = ContextFixture::with_cache();
     for (query, budget) in [("fox", "1000"), ("", "0"), ("install \"\\ \u{7f}", "12")] {
-        let ask = |form: &[&str]| {
+        let arguments = |form: &[&str]| {
             let fixed = [
                 "resolve", "--cache", "cache", "--query", query, "--budget", budget,
             ];
             fixture.run_ok(&[&fixed[..], form].concat())
         };
-        let compact = ask(&[]);
-        assert_eq!(ask(&["--format", "json"]), compact);
-        let pretty = ask(&["--format", "pretty"]);
+        let compact = arguments(&[]);
+        assert_eq!(arguments(&["--format", "json"]), compact);
+        let pretty = arguments(&["--format", "pretty"]);
         assert_ne!(pretty, compact);
         assert_eq!(without_white_space(&pretty), without_white_space(&compact));
         assert!(pretty.starts_with("{\n  \"documents\": [") && pretty.ends_with("\n}\n"));
     }
 }
 
-/// JSON without white space, strings left alone.
+/// Returns the JSON without white space outside of strings.
 fn without_white_space(json: &str) -> String {
     let (mut inside, mut escaped) = (false, false);
     let keep = |c: &char| {
@@ -128,8 +128,8 @@ fn without_white_space(json: &str) -> String {
 
 #[test]
 fn candor_context_is_the_same_program() {
-    let one = ContextFixture::with_docs();
-    let other = ContextFixture::with_docs();
+    let by_context = ContextFixture::with_docs();
+    let by_candor = ContextFixture::with_docs();
     let steps: &[&[&str]] = &[
         &["build", "--sources", "docs", "--cache", "cache"],
         &["build", "--sources", "docs", "--cache", "cache"],
@@ -159,13 +159,13 @@ fn candor_context_is_the_same_program() {
     ];
     for step in steps {
         let long = [&["context"], *step].concat();
-        let same = |mut said: CommandOutput| {
+        let same = |mut output: CommandOutput| {
             // The number of sources that an update reads again depends on their age.
-            said.stdout = without_line(&said.stdout, "\"read\"");
-            said
+            output.stdout = without_line(&output.stdout, "\"read\"");
+            output
         };
-        let long = run_command(other.command_of(CANDOR, &long));
-        assert_eq!(same(one.run(step)), same(long), "{step:?}");
+        let long = run_command(by_candor.command_of(CANDOR, &long));
+        assert_eq!(same(by_context.run(step)), same(long), "{step:?}");
     }
 }
 
@@ -226,23 +226,23 @@ fn cache_without_documents_is_valid() {
 fn copy_without_accelerator_causes_a_note() {
     let fixture = ContextFixture::with_cache();
     fixture.copy_unsealed("cache", "copy");
-    let ask = [
+    let arguments = [
         "resolve", "--cache", "copy", "--query", "fox", "--budget", "20",
     ];
-    let said = fixture.run(&ask);
-    assert_eq!(said.code, 0);
-    assert_snapshot!(said.stderr, @r"
+    let output = fixture.run(&arguments);
+    assert_eq!(output.code, 0);
+    assert_snapshot!(output.stderr, @r"
     note: the cache is not sealed in its present location, so every document was hashed; to make this fast, run:
       candor context seal --cache copy
     ");
-    let quiet = fixture.run_ok(&[&ask[..], &["--error-format", "json"]].concat());
-    assert_eq!(quiet, said.stdout);
+    let quiet = fixture.run_ok(&[&arguments[..], &["--error-format", "json"]].concat());
+    assert_eq!(quiet, output.stdout);
     fixture.run_ok(&["seal", "--cache", "copy"]);
-    assert_eq!(fixture.run_ok(&ask), said.stdout);
+    assert_eq!(fixture.run_ok(&arguments), output.stdout);
 }
 
 #[test]
-fn a_server_ends_with_its_input_and_on_a_signal() {
+fn server_ends_with_its_input_and_on_a_signal() {
     let fixture = ContextFixture::with_cache();
     fixture.serve(&[]).end();
     for signal in ["TERM", "INT"] {

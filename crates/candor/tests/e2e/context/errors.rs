@@ -23,13 +23,13 @@ enum Accelerator {
 const ACCELERATOR: [&str; 3] = ["accelerator.idx", "accelerator.sig", "accelerator.src"];
 
 /// Returns a fixture with documents and a cache of them. Only a complete accelerator needs its own build.
-fn place_with(how: Accelerator, base: &ContextFixture) -> ContextFixture {
-    if let Accelerator::Whole = how {
+fn fixture_with(accelerator: Accelerator, base: &ContextFixture) -> ContextFixture {
+    if let Accelerator::Whole = accelerator {
         return ContextFixture::with_cache();
     }
     let fixture = ContextFixture::with_docs();
     base.copy_unsealed("cache", fixture.path("cache"));
-    if let Accelerator::Broken = how {
+    if let Accelerator::Broken = accelerator {
         for file in ACCELERATOR {
             let mut bytes = base.read(format!("cache/{file}"));
             let middle = bytes.len() / 2;
@@ -41,27 +41,27 @@ fn place_with(how: Accelerator, base: &ContextFixture) -> ContextFixture {
 }
 
 /// Runs every case both ways. Returns the messages for people.
-fn told(code: &str, cases: &[Case]) -> String {
+fn messages_of(code: &str, cases: &[Case]) -> String {
     let base = ContextFixture::with_cache();
     let mut lines = Vec::new();
-    for (name, cache, break_it) in cases {
-        for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let fixture = place_with(how, &base);
-            break_it(&fixture);
-            let said = fixture.resolve(cache, "fox", "1000");
-            let context = format!("{name}, {how:?}");
+    for (name, cache, damage) in cases {
+        for accelerator in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
+            let fixture = fixture_with(accelerator, &base);
+            damage(&fixture);
+            let output = fixture.resolve(cache, "fox", "1000");
+            let context = format!("{name}, {accelerator:?}");
             assert_eq!(
-                (said.code, said.stdout.as_str()),
+                (output.code, output.stdout.as_str()),
                 (exit_code_of(code), ""),
                 "{context}"
             );
-            assert_eq!(said.stderr, error_object(code), "{context}");
+            assert_eq!(output.stderr, error_object(code), "{context}");
             let mut server = fixture.serve(&[]);
             for _ in 0..2 {
                 let answer = server.resolve(cache, "fox", "1000");
                 assert_eq!(answer.text(), error_object(code), "{context}");
             }
-            if let Accelerator::Whole = how {
+            if let Accelerator::Whole = accelerator {
                 let fixed = [
                     "--root", ".", "--query", "fox", "--budget", "9", "--cache", cache,
                 ];
@@ -84,7 +84,7 @@ fn replace(fixture: &ContextFixture, file: &str, make: impl FnOnce(&Path)) {
     make(&path);
 }
 
-fn fox(fixture: &ContextFixture) -> String {
+fn resolve_fox(fixture: &ContextFixture) -> String {
     fixture.document("cache", "fox.md")
 }
 
@@ -96,7 +96,7 @@ fn listed(object: &[u8]) -> String {
 }
 
 #[test]
-fn a_path_that_cannot_be_looked_up_is_missing() {
+fn path_that_cannot_be_looked_up_is_missing() {
     const CASES: &[Case] = &[
         ("nothing", "nowhere", |_| {}),
         ("no name", "", |_| {}),
@@ -123,7 +123,7 @@ fn a_path_that_cannot_be_looked_up_is_missing() {
             symlink("/", fixture.path("link")).unwrap()
         }),
     ];
-    assert_snapshot!(told("cache_missing", CASES), @r"
+    assert_snapshot!(messages_of("cache_missing", CASES), @r"
     nothing: there is no cache at `nowhere`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
       candor context build --root . --sources DIR --cache nowhere
@@ -174,7 +174,7 @@ fn a_path_that_cannot_be_looked_up_is_missing() {
 }
 
 #[test]
-fn a_cache_without_its_parts_is_invalid() {
+fn cache_without_its_parts_is_invalid() {
     const CASES: &[Case] = &[
         ("not a cache", "docs", |_| {}),
         ("the root", ".", |_| {}),
@@ -223,7 +223,7 @@ fn a_cache_without_its_parts_is_invalid() {
             fixture.write("cache/documents", "");
         }),
     ];
-    assert_snapshot!(told("cache_invalid", CASES), @r"
+    assert_snapshot!(messages_of("cache_invalid", CASES), @r"
     not a cache: the cache is invalid: manifest.json: missing (and 2 more problems)
     hint: Run `context verify` to see what is wrong, then build the cache again.
     the root: the cache is invalid: manifest.json: missing (and 2 more problems)
@@ -254,7 +254,7 @@ fn a_cache_without_its_parts_is_invalid() {
 }
 
 #[test]
-fn a_manifest_that_breaks_a_rule_is_invalid() {
+fn manifest_that_breaks_a_rule_is_invalid() {
     const MANIFEST: &str = "cache/manifest.json";
     const CASES: &[Case] = &[
         ("empty", "cache", |fixture| fixture.write(MANIFEST, "")),
@@ -354,7 +354,7 @@ fn a_manifest_that_breaks_a_rule_is_invalid() {
             );
         }),
     ];
-    assert_snapshot!(told("cache_invalid", CASES), @r"
+    assert_snapshot!(messages_of("cache_invalid", CASES), @r"
     empty: the cache is invalid: manifest.json: malformed: EOF while parsing a value at line 1 column 0
     hint: Run `context verify` to see what is wrong, then build the cache again.
     no JSON: the cache is invalid: manifest.json: malformed: expected ident at line 1 column 2
@@ -407,7 +407,7 @@ fn a_manifest_that_breaks_a_rule_is_invalid() {
 }
 
 #[test]
-fn an_index_that_disagrees_is_invalid() {
+fn index_that_disagrees_is_invalid() {
     const INDEX: &str = "cache/index.json";
     const CASES: &[Case] = &[
         ("no JSON", "cache", |fixture| fixture.write(INDEX, "{")),
@@ -444,7 +444,7 @@ fn an_index_that_disagrees_is_invalid() {
             fixture.edit(INDEX, r#""documents/e3b0c44298fc.json""#, "7")
         }),
     ];
-    assert_snapshot!(told("cache_invalid", CASES), @r"
+    assert_snapshot!(messages_of("cache_invalid", CASES), @r"
     no JSON: the cache is invalid: index.json: malformed: EOF while parsing an object at line 1 column 1
     hint: Run `context verify` to see what is wrong, then build the cache again.
     another shape: the cache is invalid: index.json: malformed: invalid type: sequence, expected an object of ids and files, at most 4000000 at line 1 column 1
@@ -467,63 +467,80 @@ fn an_index_that_disagrees_is_invalid() {
 }
 
 #[test]
-fn documents_that_are_not_what_is_listed_are_invalid() {
+fn documents_that_differ_from_the_manifest_are_invalid() {
     const CASES: &[Case] = &[
-        ("missing", "cache", |fixture| fixture.remove(fox(fixture))),
+        ("missing", "cache", |fixture| {
+            fixture.remove(resolve_fox(fixture))
+        }),
         ("missing and never selected", "cache", |fixture| {
             fixture.remove(fixture.document("cache", "guide/install.md"))
         }),
         ("a directory", "cache", |fixture| {
-            replace(fixture, &fox(fixture), |path| fs::create_dir(path).unwrap());
+            replace(fixture, &resolve_fox(fixture), |path| {
+                fs::create_dir(path).unwrap()
+            });
         }),
         ("a link to the right bytes", "cache", |fixture| {
-            fs::rename(fixture.path(fox(fixture)), fixture.path("real.json")).unwrap();
-            symlink("../../real.json", fixture.path(fox(fixture))).unwrap();
+            fs::rename(
+                fixture.path(resolve_fox(fixture)),
+                fixture.path("real.json"),
+            )
+            .unwrap();
+            symlink("../../real.json", fixture.path(resolve_fox(fixture))).unwrap();
         }),
         ("a fifo", "cache", |fixture| {
-            replace(fixture, &fox(fixture), fifo)
+            replace(fixture, &resolve_fox(fixture), fifo)
         }),
         ("a socket", "cache", |fixture| {
-            replace(fixture, &fox(fixture), |path| {
+            replace(fixture, &resolve_fox(fixture), |path| {
                 drop(UnixListener::bind(path).unwrap())
             });
         }),
-        ("empty", "cache", |fixture| fixture.write(fox(fixture), "")),
+        ("empty", "cache", |fixture| {
+            fixture.write(resolve_fox(fixture), "")
+        }),
         ("no JSON", "cache", |fixture| {
-            fixture.write(fox(fixture), "fox")
+            fixture.write(resolve_fox(fixture), "fox")
         }),
         ("not UTF-8", "cache", |fixture| {
-            fixture.edit_bytes(&fox(fixture), b"brown", b"br\xffwn")
+            fixture.edit_bytes(&resolve_fox(fixture), b"brown", b"br\xffwn")
         }),
         ("more", "cache", |fixture| {
             fixture.write(
-                fox(fixture),
-                [&fixture.read(fox(fixture)), &b"x"[..]].concat(),
+                resolve_fox(fixture),
+                [&fixture.read(resolve_fox(fixture)), &b"x"[..]].concat(),
             )
         }),
         ("another id", "cache", |fixture| {
-            fixture.edit(fox(fixture), r#""id":"fox.md""#, r#""id":"box.md""#)
+            fixture.edit(resolve_fox(fixture), r#""id":"fox.md""#, r#""id":"box.md""#)
         }),
         ("another content", "cache", |fixture| {
-            fixture.edit(fox(fixture), "brown", "green")
+            fixture.edit(resolve_fox(fixture), "brown", "green")
         }),
         ("another version", "cache", |fixture| {
-            fixture.edit(fox(fixture), "sha256:6", "sha256:7")
+            fixture.edit(resolve_fox(fixture), "sha256:6", "sha256:7")
         }),
         ("another document", "cache", |fixture| {
             fixture.write(
-                fox(fixture),
+                resolve_fox(fixture),
                 fixture.read(fixture.document("cache", "guide/install.md")),
             );
         }),
         ("a list of everything", "cache", |fixture| {
-            fixture.write(fox(fixture), listed(&fixture.read(fox(fixture))));
+            fixture.write(
+                resolve_fox(fixture),
+                listed(&fixture.read(resolve_fox(fixture))),
+            );
         }),
         ("no source", "cache", |fixture| {
-            fixture.edit(fox(fixture), "source", "origin")
+            fixture.edit(resolve_fox(fixture), "source", "origin")
         }),
         ("metadata that are none", "cache", |fixture| {
-            fixture.edit(fox(fixture), r#""metadata":{}"#, r#""metadata":{"a":[]}"#);
+            fixture.edit(
+                resolve_fox(fixture),
+                r#""metadata":{}"#,
+                r#""metadata":{"a":[]}"#,
+            );
         }),
         ("a surplus file", "cache", |fixture| {
             fixture.write("cache/documents/surplus.json", "{}")
@@ -538,7 +555,7 @@ fn documents_that_are_not_what_is_listed_are_invalid() {
             symlink("nowhere", fixture.path("cache/documents/link")).unwrap()
         }),
     ];
-    assert_snapshot!(told("cache_invalid", CASES), @r"
+    assert_snapshot!(messages_of("cache_invalid", CASES), @r"
     missing: the cache is invalid: documents/6e459fed18dd.json: missing
     hint: Run `context verify` to see what is wrong, then build the cache again.
     missing and never selected: the cache is invalid: documents/272863b5bcab.json: missing
@@ -588,7 +605,7 @@ fn documents_that_are_not_what_is_listed_are_invalid() {
 #[test]
 fn unprotected_changes_are_ignored() {
     let base = ContextFixture::with_cache();
-    let whole = base.resolve("cache", "fox", "1000").stdout;
+    let expected = base.resolve("cache", "fox", "1000").stdout;
     let cases: &[Case] = &[
         ("a surplus file beside", "cache", |fixture| {
             fixture.write("cache/README", "mine")
@@ -605,13 +622,17 @@ fn unprotected_changes_are_ignored() {
         }),
         ("metadata", "cache", |fixture| {
             fixture.edit(
-                fox(fixture),
+                resolve_fox(fixture),
                 r#""metadata":{}"#,
                 r#""metadata":{"author":"x","year":1999}"#,
             );
         }),
         ("another source", "cache", |fixture| {
-            fixture.edit(fox(fixture), r#""source":"fox.md""#, r#""source":"FOX.md""#)
+            fixture.edit(
+                resolve_fox(fixture),
+                r#""source":"fox.md""#,
+                r#""source":"FOX.md""#,
+            )
         }),
         ("compact lists", "cache", |fixture| {
             for file in ["cache/manifest.json", "cache/index.json"] {
@@ -625,18 +646,18 @@ fn unprotected_changes_are_ignored() {
         ("another way to it", "./docs/..//cache/", |_| {}),
     ];
     for (name, cache, change) in cases {
-        for how in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
-            let fixture = place_with(how, &base);
+        for accelerator in [Accelerator::Whole, Accelerator::None, Accelerator::Broken] {
+            let fixture = fixture_with(accelerator, &base);
             change(&fixture);
-            let said = fixture.resolve(cache, "fox", "1000");
+            let output = fixture.resolve(cache, "fox", "1000");
             assert_eq!(
-                (said.code, said.stdout.as_str()),
-                (0, whole.as_str()),
-                "{name}, {how:?}"
+                (output.code, output.stdout.as_str()),
+                (0, expected.as_str()),
+                "{name}, {accelerator:?}"
             );
-            assert_eq!(said.stderr, "", "{name}, {how:?}");
+            assert_eq!(output.stderr, "", "{name}, {accelerator:?}");
             let answer = fixture.serve(&[]).resolve(cache, "fox", "1000");
-            assert_eq!(answer.unwrap(), whole, "{name}, {how:?}");
+            assert_eq!(answer.unwrap(), expected, "{name}, {accelerator:?}");
         }
     }
 }

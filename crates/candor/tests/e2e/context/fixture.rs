@@ -245,7 +245,7 @@ pub(crate) fn exit_code_of(code: &str) -> i32 {
         "io_error",
         "internal_error",
     ];
-    2 + codes.iter().position(|one| *one == code).unwrap() as i32
+    2 + codes.iter().position(|other| *other == code).unwrap() as i32
 }
 
 /// Returns the program `context` as a user whom file permissions restrict: root may read everything.

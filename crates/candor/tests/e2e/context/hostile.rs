@@ -28,10 +28,13 @@ fn serve(fixture: &ContextFixture) -> ContextServer {
 }
 
 /// Command and server return this code, and the server continues.
-fn both_say(fixture: &ContextFixture, cache: &str, code: &str) {
-    let said = resolve(fixture, cache);
-    assert_eq!((said.code, said.stdout.as_str()), (exit_code_of(code), ""));
-    assert_eq!(said.stderr, error_object(code));
+fn check_both(fixture: &ContextFixture, cache: &str, code: &str) {
+    let output = resolve(fixture, cache);
+    assert_eq!(
+        (output.code, output.stdout.as_str()),
+        (exit_code_of(code), "")
+    );
+    assert_eq!(output.stderr, error_object(code));
     let mut server = serve(fixture);
     assert_eq!(
         server.resolve(cache, "fox", "1000").text(),
@@ -74,7 +77,7 @@ fn manifest_of_brackets_is_invalid() {
         fill(&fixture, "cache/manifest.json", bracket, "", |_| {
             "[".repeat(1000)
         });
-        both_say(&fixture, "cache", "cache_invalid");
+        check_both(&fixture, "cache", "cache_invalid");
     }
 }
 
@@ -84,7 +87,7 @@ fn index_of_too_many_names_is_invalid() {
     fill(&fixture, "cache/index.json", r#"{"":"""#, "}", |number| {
         format!(r#","{number}":"documents/x""#)
     });
-    both_say(&fixture, "cache", "cache_invalid");
+    check_both(&fixture, "cache", "cache_invalid");
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn manifest_of_too_many_entries_is_invalid() {
     fill(&fixture, "cache/manifest.json", &begin, "]}", |number| {
         format!(r#",{{"id":"{number}","version":"","file":""}}"#)
     });
-    both_say(&fixture, "cache", "cache_invalid");
+    check_both(&fixture, "cache", "cache_invalid");
 }
 
 /// Sizes in headers that are larger than any file are not trusted.
@@ -109,7 +112,7 @@ fn sparse_files_of_huge_size_are_invalid() {
             .open(fixture.path(format!("cache/{file}")))
             .unwrap();
         open.set_len(1 << 40).unwrap();
-        both_say(&fixture, "cache", "cache_invalid");
+        check_both(&fixture, "cache", "cache_invalid");
     }
     let fixture = ContextFixture::with_cache();
     let open = File::options()
@@ -117,21 +120,21 @@ fn sparse_files_of_huge_size_are_invalid() {
         .open(fixture.path(fixture.document("cache", "fox.md")))
         .unwrap();
     open.set_len(1 << 40).unwrap();
-    both_say(&fixture, "cache", "cache_invalid");
-    // Within the bounds of the format, and beyond what there is.
+    check_both(&fixture, "cache", "cache_invalid");
+    // Within the bounds of the format, but larger than the memory limit.
     for file in ["accelerator.sig", "accelerator.idx", "accelerator.src"] {
         for size in [1 << 40, (1 << 30) - 1] {
             let fixture = ContextFixture::with_cache();
-            let whole = resolve(&fixture, "cache").stdout;
+            let expected = resolve(&fixture, "cache").stdout;
             let open = File::options()
                 .write(true)
                 .open(fixture.path(format!("cache/{file}")))
                 .unwrap();
             open.set_len(size).unwrap();
-            assert_eq!(resolve(&fixture, "cache").stdout, whole, "{file} {size}");
+            assert_eq!(resolve(&fixture, "cache").stdout, expected, "{file} {size}");
             assert_eq!(
                 serve(&fixture).resolve("cache", "fox", "1000").unwrap(),
-                whole,
+                expected,
                 "{file} {size}"
             );
         }
@@ -139,7 +142,7 @@ fn sparse_files_of_huge_size_are_invalid() {
 }
 
 #[test]
-fn more_than_memory_holds_is_an_io_error() {
+fn cache_larger_than_memory_is_an_io_error() {
     let fixture = ContextFixture::empty();
     for number in 0..200 {
         fixture.write(format!("docs/{number}.md"), format!("document {number}\n"));
@@ -154,8 +157,8 @@ fn more_than_memory_holds_is_an_io_error() {
     }
     // The first of them is already too much.
     let command = with_memory_limit(&fixture.resolve_command("cache", "fox", "9"), LITTLE);
-    let said = run_command(command);
-    assert_eq!((said.code, said.stderr), (6, error_object("io_error")));
+    let output = run_command(command);
+    assert_eq!((output.code, output.stderr), (6, error_object("io_error")));
     let mut server = ContextServer::start(with_memory_limit(&fixture.serve_command(&[]), LITTLE));
     assert_eq!(
         server.resolve("cache", "fox", "9").text(),
@@ -186,26 +189,26 @@ fn many_links_are_invalid() {
     assert_eq!(built["document_count"], 1);
     fs::remove_dir_all(fixture.path("cache/documents")).unwrap();
     fs::rename(fixture.path("farm"), fixture.path("cache/documents")).unwrap();
-    both_say(&fixture, "cache", "cache_invalid");
+    check_both(&fixture, "cache", "cache_invalid");
 }
 
 fn fifo(fixture: &ContextFixture, file: &str) {
-    let made = Command::new("mkfifo").arg(fixture.path(file)).status();
-    assert!(made.unwrap().success());
+    let status = Command::new("mkfifo").arg(fixture.path(file)).status();
+    assert!(status.unwrap().success());
 }
 
 /// Pipes and other special files never block.
 #[test]
 fn pipes_never_block() {
     let fixture = ContextFixture::with_cache();
-    let whole = resolve(&fixture, "cache").stdout;
+    let expected = resolve(&fixture, "cache").stdout;
     for file in ["accelerator.sig", "accelerator.idx", "accelerator.src"] {
         fixture.remove(format!("cache/{file}"));
         fifo(&fixture, &format!("cache/{file}"));
-        assert_eq!(resolve(&fixture, "cache").stdout, whole, "{file}");
+        assert_eq!(resolve(&fixture, "cache").stdout, expected, "{file}");
         assert_eq!(
             serve(&fixture).resolve("cache", "fox", "1000").unwrap(),
-            whole,
+            expected,
             "{file}"
         );
     }
@@ -232,7 +235,7 @@ fn pipes_never_block() {
         let fixture = ContextFixture::with_cache();
         fixture.remove(format!("cache/{file}"));
         fifo(&fixture, &format!("cache/{file}"));
-        both_say(&fixture, "cache", "cache_invalid");
+        check_both(&fixture, "cache", "cache_invalid");
         assert_eq!(fixture.run(&["verify", "--cache", "cache"]).code, 5);
         assert_eq!(fixture.run(&["inspect", "--cache", "cache"]).code, 0);
     }
@@ -254,14 +257,14 @@ fn devices_are_not_read() {
         let bytes = fixture.read(&file);
         fixture.remove(&file);
         let path = fixture.path(&file);
-        let made = Command::new("mknod")
+        let status = Command::new("mknod")
             .arg(&path)
             .args(["c", "1", "5"])
             .status();
-        if !made.unwrap().success() {
+        if !status.unwrap().success() {
             return candor_testkit::skip_for_kernel("the kernel does not permit devices here");
         }
-        both_say(&fixture, "cache", "cache_invalid");
+        check_both(&fixture, "cache", "cache_invalid");
         fixture.remove(&file);
         fixture.write(&file, bytes);
     }
@@ -294,19 +297,19 @@ fn query_of_very_many_words_is_answered_or_refused() {
     }
     fixture.build("docs", "cache");
     let query = "a ".repeat(32_768);
-    let ask = |budget: &str| {
+    let resolve_with_budget = |budget: &str| {
         run_command(with_memory_limit(
             &fixture.resolve_command("cache", &query, budget),
             GIBIBYTE,
         ))
     };
     let mut server = serve(&fixture);
-    let refused = ask("9007199254740991");
+    let refused = resolve_with_budget("9007199254740991");
     assert_eq!((refused.code, refused.stdout.as_str()), (3, ""));
     assert_eq!(refused.stderr, error_object("invalid_budget"));
     let answer = server.resolve("cache", &query, "9007199254740991");
     assert_eq!(answer.text(), error_object("invalid_budget"));
-    let told = fixture.run_err(
+    let message = fixture.run_err(
         3,
         &[
             "resolve",
@@ -319,18 +322,18 @@ fn query_of_very_many_words_is_answered_or_refused() {
         ],
     );
     assert_eq!(
-        told,
+        message,
         "error: the answer to this query with this budget would be larger than 64 MiB\n\
          hint: give a smaller --budget, or a shorter --query\n"
     );
-    let some = ask("80");
+    let some = resolve_with_budget("80");
     assert_eq!((some.code, some.stderr.as_str()), (0, ""));
     assert!(some.stdout.len() > 40 * 32_768 * 4);
     assert_eq!(server.resolve("cache", &query, "80").unwrap(), some.stdout);
     server.end();
 }
 
-/// Directories within directories, as deep as a path can say.
+/// Nested directories, as deep as a path can be.
 #[test]
 fn deep_source_directories_are_refused() {
     let fixture = ContextFixture::empty();

@@ -11,26 +11,26 @@ const FILES: usize = 300;
 const KILLS: usize = 34;
 
 /// A fixture with sources in one of two states.
-struct Workshop {
+struct BuildFixture {
     fixture: ContextFixture,
     random: fastrand::Rng,
 }
 
-impl Workshop {
-    fn new(seed: u64) -> Workshop {
+impl BuildFixture {
+    fn new(seed: u64) -> BuildFixture {
         let fixture = ContextFixture::empty();
         for number in 0..FILES {
             let content = format!("document {number}\n").repeat(1 + number % 50);
             fixture.write(format!("docs/{}/{number}.md", number % 7), content);
         }
         let random = fastrand::Rng::with_seed(seed);
-        let workshop = Workshop { fixture, random };
-        workshop.turn("old");
-        workshop
+        let builder = BuildFixture { fixture, random };
+        builder.set_state("old");
+        builder
     }
 
     /// Changes some of the sources.
-    fn turn(&self, state: &str) {
+    fn set_state(&self, state: &str) {
         for number in (0..FILES).step_by(9) {
             let content = format!("document {number} is {state}\n").repeat(3);
             self.fixture
@@ -54,7 +54,7 @@ impl Workshop {
         let mut command: Command = self.fixture.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // The moment is the point of the test; nothing waits for anything here.
+        // The sleep chooses the moment of the kill.
         thread::sleep(within.mul_f64(self.random.f64() * 1.1));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -68,8 +68,8 @@ impl Workshop {
         report["cache_version"].as_str().unwrap().to_owned()
     }
 
-    /// Everything beside the sources.
-    fn left(&self) -> Vec<String> {
+    /// Returns the names of everything beside the sources.
+    fn entries(&self) -> Vec<String> {
         let names = fs::read_dir(self.fixture.root()).unwrap();
         let mut names: Vec<_> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -86,23 +86,23 @@ const FORCE: &[&str] = &["build", "--sources", "docs", "--cache", "cache", "--fo
 const UPDATE: &[&str] = &["update", "--sources", "docs", "--cache", "cache"];
 
 #[test]
-fn a_first_build_leaves_nothing_or_everything() {
-    let mut workshop = Workshop::new(1);
-    let within = workshop.duration(BUILD);
-    let version = workshop.version();
+fn killed_first_build_leaves_no_cache_or_a_complete_one() {
+    let mut builder = BuildFixture::new(1);
+    let within = builder.duration(BUILD);
+    let version = builder.version();
     let (mut nothing, mut drafts) = (0, 0);
     for _ in 0..KILLS {
-        if workshop.fixture.path("cache").exists() {
-            fs::remove_dir_all(workshop.fixture.path("cache")).unwrap();
+        if builder.fixture.path("cache").exists() {
+            fs::remove_dir_all(builder.fixture.path("cache")).unwrap();
         }
-        workshop.kill(BUILD, within);
-        match workshop.fixture.path("cache").exists() {
-            true => assert_eq!(workshop.version(), version),
+        builder.kill(BUILD, within);
+        match builder.fixture.path("cache").exists() {
+            true => assert_eq!(builder.version(), version),
             false => nothing += 1,
         }
         drafts += usize::from(
-            workshop
-                .left()
+            builder
+                .entries()
                 .iter()
                 .any(|name| name.starts_with(".cache.tmp-")),
         );
@@ -111,78 +111,78 @@ fn a_first_build_leaves_nothing_or_everything() {
         nothing > 0 && drafts > 0,
         "{nothing} without a cache, {drafts} with a draft"
     );
-    workshop.run(FORCE);
-    assert_eq!(workshop.version(), version);
-    assert_eq!(workshop.left(), ["cache"]);
+    builder.run(FORCE);
+    assert_eq!(builder.version(), version);
+    assert_eq!(builder.entries(), ["cache"]);
 }
 
-/// Kills replacing builds; the cache is the old or the new one each time.
+/// Kills builds that replace a cache. Each time the cache is the old or the new one.
 fn replaced(seed: u64, command: &[&str]) {
-    let mut workshop = Workshop::new(seed);
-    workshop.run(BUILD);
-    let old = workshop.version();
-    workshop.turn("new");
-    let within = workshop.duration(command);
-    let new = workshop.version();
+    let mut builder = BuildFixture::new(seed);
+    builder.run(BUILD);
+    let old = builder.version();
+    builder.set_state("new");
+    let within = builder.duration(command);
+    let new = builder.version();
     assert_ne!(old, new);
     let mut drafts = 0;
     for round in 0..KILLS {
-        workshop.turn(["old", "new"][round % 2]);
-        workshop.kill(command, within);
-        let version = workshop.version();
+        builder.set_state(["old", "new"][round % 2]);
+        builder.kill(command, within);
+        let version = builder.version();
         assert!(version == old || version == new, "{version}");
-        drafts += usize::from(workshop.left().len() > 1);
+        drafts += usize::from(builder.entries().len() > 1);
         if round % 10 == 9 {
-            workshop.run(command);
-            assert_eq!(workshop.version(), [&old, &new][round % 2].as_str());
-            assert_eq!(workshop.left(), ["cache"]);
+            builder.run(command);
+            assert_eq!(builder.version(), [&old, &new][round % 2].as_str());
+            assert_eq!(builder.entries(), ["cache"]);
         }
     }
     assert!(drafts > 0);
-    workshop.turn("old");
-    workshop.run(command);
-    assert_eq!(workshop.version(), old);
-    assert_eq!(workshop.left(), ["cache"]);
+    builder.set_state("old");
+    builder.run(command);
+    assert_eq!(builder.version(), old);
+    assert_eq!(builder.entries(), ["cache"]);
 }
 
 #[test]
-fn a_replacing_build_leaves_the_old_or_the_new() {
+fn killed_forced_build_leaves_the_old_or_the_new_cache() {
     replaced(2, FORCE);
 }
 
 #[test]
-fn an_update_leaves_the_old_or_the_new() {
+fn killed_update_leaves_the_old_or_the_new_cache() {
     replaced(3, UPDATE);
 }
 
 /// The draft of an update shares its documents with the cache.
 #[test]
 fn update_after_a_killed_update_works() {
-    let workshop = Workshop::new(5);
-    workshop.run(BUILD);
-    let old = workshop.version();
-    let draft = workshop
+    let builder = BuildFixture::new(5);
+    builder.run(BUILD);
+    let old = builder.version();
+    let draft = builder
         .fixture
         .path(".cache.tmp-1-0000000000000000/documents");
     fs::create_dir_all(&draft).unwrap();
-    for entry in fs::read_dir(workshop.fixture.path("cache/documents")).unwrap() {
+    for entry in fs::read_dir(builder.fixture.path("cache/documents")).unwrap() {
         let entry = entry.unwrap();
         fs::hard_link(entry.path(), draft.join(entry.file_name())).unwrap();
     }
-    workshop.turn("new");
-    workshop.run(UPDATE);
-    assert_ne!(workshop.version(), old);
-    assert_eq!(workshop.left(), ["cache"]);
+    builder.set_state("new");
+    builder.run(UPDATE);
+    assert_ne!(builder.version(), old);
+    assert_eq!(builder.entries(), ["cache"]);
 }
 
 #[test]
-fn a_sealing_leaves_the_cache_as_it_was() {
-    let mut workshop = Workshop::new(4);
-    workshop.run(BUILD);
-    let version = workshop.version();
+fn killed_seal_leaves_the_cache_unchanged() {
+    let mut builder = BuildFixture::new(4);
+    builder.run(BUILD);
+    let version = builder.version();
     const SEAL: &[&str] = &["seal", "--cache", "cache"];
-    let within = workshop.duration(SEAL);
-    let ask = [
+    let within = builder.duration(SEAL);
+    let arguments = [
         "resolve",
         "--cache",
         "cache",
@@ -193,21 +193,21 @@ fn a_sealing_leaves_the_cache_as_it_was() {
         "--error-format",
         "json",
     ];
-    let right = workshop.fixture.run_ok(&ask);
+    let expected = builder.fixture.run_ok(&arguments);
     for _ in 0..KILLS / 2 {
-        workshop.kill(SEAL, within);
-        assert_eq!(workshop.version(), version);
-        assert_eq!(workshop.fixture.run_ok(&ask), right);
+        builder.kill(SEAL, within);
+        assert_eq!(builder.version(), version);
+        assert_eq!(builder.fixture.run_ok(&arguments), expected);
     }
-    workshop.run(SEAL);
-    let names = fs::read_dir(workshop.fixture.path("cache")).unwrap();
+    builder.run(SEAL);
+    let names = fs::read_dir(builder.fixture.path("cache")).unwrap();
     let hidden = |name: &String| name.starts_with('.');
     let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(names.find(hidden), None);
-    // Whatever a killed one leaves inside does not keep a cache from being replaced.
-    workshop.fixture.write("cache/.accelerator.idx.tmp", "half");
-    workshop.run(FORCE);
-    assert_eq!(workshop.left(), ["cache"]);
+    // Leftovers of a killed command inside a cache do not prevent its replacement.
+    builder.fixture.write("cache/.accelerator.idx.tmp", "half");
+    builder.run(FORCE);
+    assert_eq!(builder.entries(), ["cache"]);
 }
 
 /// A build removes only directories that have the name of a build.
@@ -221,11 +221,11 @@ fn directories_of_others_are_left_alone() {
         ".cache.old-mine",
         ".cachet.tmp-1-0000000000000000",
     ];
-    let left = [
+    let entries = [
         ".cache.tmp-1-0000000000000000",
         ".cache.old-.cache.tmp-1-00000000deadbeef",
     ];
-    for name in mine.iter().chain(&left) {
+    for name in mine.iter().chain(&entries) {
         fixture.write(format!("{name}/manifest.json"), "mine");
     }
     fixture.build("docs", "cache");
@@ -236,7 +236,7 @@ fn directories_of_others_are_left_alone() {
             "{name}"
         );
     }
-    for name in left {
+    for name in entries {
         assert!(!fixture.path(name).exists(), "{name}");
     }
 }

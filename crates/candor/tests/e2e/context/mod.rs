@@ -2,23 +2,23 @@
 //! for byte.
 
 mod arguments;
-mod at_once;
-mod builders;
+mod build_errors;
 mod changes;
+mod command_and_server;
 mod commands;
+mod concurrent_builds;
+mod concurrent_calls;
 mod errors;
-mod few_files;
 mod fixture;
 mod hostile;
 mod killed;
-mod making;
-mod official;
+mod open_file_limit;
 mod output;
 mod permissions;
 mod repeatable;
 mod reports;
 mod root;
-mod sameness;
+mod rust_client;
 mod server;
 mod tools;
 mod usage;

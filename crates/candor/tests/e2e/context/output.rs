@@ -23,15 +23,15 @@ fn control_characters_are_printed_unchanged() {
 }
 
 #[test]
-fn a_reader_may_go_away_and_a_full_disk_is_an_io_error() {
+fn closed_pipe_is_harmless_and_a_full_disk_is_an_io_error() {
     let fixture = ContextFixture::with_cache();
-    let ask = [
+    let arguments = [
         "resolve", "--cache", "cache", "--query", "fox", "--budget", "20",
     ];
     let into = |target: &str, more: &str| {
         let mut shell = Command::new("bash");
         let script = format!("\"$0\" \"$@\" {more} {target}; exit \"${{PIPESTATUS[0]}}\"");
-        shell.args(["-c", &script]).arg(context()).args(ask);
+        shell.args(["-c", &script]).arg(context()).args(arguments);
         shell.current_dir(fixture.root());
         run_command(shell)
     };

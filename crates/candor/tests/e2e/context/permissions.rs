@@ -10,16 +10,20 @@ use std::os::unix::fs::PermissionsExt;
 
 type Case = (&'static str, &'static str, fn(&ContextFixture));
 
-fn resolve(somebody: &UnprivilegedProgram, fixture: &ContextFixture, cache: &str) -> CommandOutput {
-    run_command(somebody.run_instead(&fixture.resolve_command(cache, "fox", "1000")))
+fn resolve(
+    other_user: &UnprivilegedProgram,
+    fixture: &ContextFixture,
+    cache: &str,
+) -> CommandOutput {
+    run_command(other_user.run_instead(&fixture.resolve_command(cache, "fox", "1000")))
 }
 
-fn serve(somebody: &UnprivilegedProgram, fixture: &ContextFixture) -> ContextServer {
-    ContextServer::start(somebody.run_instead(&fixture.serve_command(&[])))
+fn serve(other_user: &UnprivilegedProgram, fixture: &ContextFixture) -> ContextServer {
+    ContextServer::start(other_user.run_instead(&fixture.serve_command(&[])))
 }
 
 fn fails(code: &str, cases: &[Case]) {
-    let somebody = unprivileged_context();
+    let other_user = unprivileged_context();
     for (name, cache, forbid) in cases {
         for sealed in [true, false] {
             let fixture = ContextFixture::with_cache();
@@ -28,26 +32,26 @@ fn fails(code: &str, cases: &[Case]) {
                 std::fs::remove_dir_all(fixture.path("cache")).unwrap();
                 std::fs::rename(fixture.path("copy"), fixture.path("cache")).unwrap();
             }
-            assert_eq!(resolve(&somebody, &fixture, "cache").code, 0, "{name}");
-            let mut server = serve(&somebody, &fixture);
+            assert_eq!(resolve(&other_user, &fixture, "cache").code, 0, "{name}");
+            let mut server = serve(&other_user, &fixture);
             server.resolve("cache", "fox", "1000").unwrap();
             forbid(&fixture);
-            let said = resolve(&somebody, &fixture, cache);
+            let output = resolve(&other_user, &fixture, cache);
             assert_eq!(
-                (said.code, said.stdout.as_str()),
+                (output.code, output.stdout.as_str()),
                 (exit_code_of(code), ""),
                 "{name} {sealed}"
             );
-            assert_eq!(said.stderr, error_object(code), "{name} {sealed}");
-            // One that had it open, and one that opens it now.
-            for server in [&mut server, &mut serve(&somebody, &fixture)] {
+            assert_eq!(output.stderr, error_object(code), "{name} {sealed}");
+            // A server that had the cache open, and a server that opens it now.
+            for server in [&mut server, &mut serve(&other_user, &fixture)] {
                 assert_eq!(
                     server.resolve(cache, "fox", "1000").text(),
                     error_object(code),
                     "{name} {sealed}"
                 );
             }
-            // For the sake of whoever removes it.
+            // So that the directory can be removed.
             for folder in ["cache", "cache/documents", "deep"] {
                 let path = fixture.path(folder);
                 if path.exists() {
@@ -129,37 +133,37 @@ fn invalid_cache_wins_over_unreadable_file() {
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
 fn directory_of_a_cache_need_not_be_readable() {
-    let somebody = unprivileged_context();
+    let other_user = unprivileged_context();
     let fixture = ContextFixture::with_cache();
-    let whole = resolve(&somebody, &fixture, "cache");
+    let expected = resolve(&other_user, &fixture, "cache");
     fixture.set_mode("cache", 0o111);
-    assert_eq!(resolve(&somebody, &fixture, "cache"), whole);
+    assert_eq!(resolve(&other_user, &fixture, "cache"), expected);
     assert_eq!(
-        serve(&somebody, &fixture)
+        serve(&other_user, &fixture)
             .resolve("cache", "fox", "1000")
             .unwrap(),
-        whole.stdout
+        expected.stdout
     );
     fixture.set_mode("cache", 0o755);
 }
 
 #[test]
 fn unreadable_accelerator_is_ignored() {
-    let somebody = unprivileged_context();
+    let other_user = unprivileged_context();
     let fixture = ContextFixture::with_cache();
-    let whole = resolve(&somebody, &fixture, "cache").stdout;
+    let expected = resolve(&other_user, &fixture, "cache").stdout;
     for file in ["accelerator.idx", "accelerator.sig", "accelerator.src"] {
         fixture.set_mode(format!("cache/{file}"), 0o000);
         assert_eq!(
-            resolve(&somebody, &fixture, "cache").stdout,
-            whole,
+            resolve(&other_user, &fixture, "cache").stdout,
+            expected,
             "{file}"
         );
         assert_eq!(
-            serve(&somebody, &fixture)
+            serve(&other_user, &fixture)
                 .resolve("cache", "fox", "1000")
                 .unwrap(),
-            whole,
+            expected,
             "{file}"
         );
     }
@@ -167,26 +171,26 @@ fn unreadable_accelerator_is_ignored() {
 
 #[test]
 fn unreadable_file_is_named_in_the_message() {
-    let somebody = unprivileged_context();
+    let other_user = unprivileged_context();
     let fixture = ContextFixture::with_cache();
-    let told = |arguments: &[&str], code: i32| {
-        let said = run_command(somebody.run_instead(&fixture.command(arguments)));
-        assert_eq!(said.code, code, "{}", said.stderr);
-        said.stdout + &said.stderr
+    let output_of = |arguments: &[&str], code: i32| {
+        let output = run_command(other_user.run_instead(&fixture.command(arguments)));
+        assert_eq!(output.code, code, "{}", output.stderr);
+        output.stdout + &output.stderr
     };
-    let ask = [
+    let arguments = [
         "resolve", "--cache", "cache", "--query", "fox", "--budget", "9",
     ];
     fixture.set_mode(fixture.document("cache", "fox.md"), 0o000);
-    assert_snapshot!(told(&ask, 6), @r"
+    assert_snapshot!(output_of(&arguments, 6), @r"
     error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    assert_snapshot!(told(&["inspect", "--cache", "cache"], 6), @r"
+    assert_snapshot!(output_of(&["inspect", "--cache", "cache"], 6), @r"
     error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
-    assert_snapshot!(told(&["verify", "--cache", "cache"], 6), @r#"
+    assert_snapshot!(output_of(&["verify", "--cache", "cache"], 6), @r#"
     {
       "cache_version": "sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8",
       "document_count": 4,
@@ -202,7 +206,7 @@ fn unreadable_file_is_named_in_the_message() {
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     "#);
     fixture.set_mode("cache", 0o000);
-    assert_snapshot!(told(&ask, 6), @r"
+    assert_snapshot!(output_of(&arguments, 6), @r"
     error: in the cache: manifest.json: cannot be read: Permission denied (os error 13) (and 2 more problems)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
@@ -211,26 +215,26 @@ fn unreadable_file_is_named_in_the_message() {
     let build = ["build", "--sources", "docs", "--cache", "new"];
     if is_root() {
         // The place itself is not theirs.
-        assert_snapshot!(told(&build, 6), @r"
+        assert_snapshot!(output_of(&build, 6), @r"
         error: cannot write beside `new`: Permission denied (os error 13)
         hint: Check permissions, disk and open files on the machine of the cache, then call again.
         ");
     }
     fixture.set_mode(".", 0o777);
-    assert_snapshot!(told(&build, 6), @r"
+    assert_snapshot!(output_of(&build, 6), @r"
     error: cannot read the source `fox.md`: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
     fixture.set_mode("docs/fox.md", 0o644);
     fixture.set_mode("docs/guide", 0o000);
-    assert_snapshot!(told(&build, 6), @r"
+    assert_snapshot!(output_of(&build, 6), @r"
     error: cannot read the source `guide`: Permission denied (os error 13)
     hint: Check permissions, disk and open files on the machine of the cache, then call again.
     ");
     assert!(!fixture.path("new").exists());
     fixture.set_mode("docs/guide", 0o755);
     if is_root() {
-        assert_snapshot!(told(&["seal", "--cache", "cache"], 6), @r"
+        assert_snapshot!(output_of(&["seal", "--cache", "cache"], 6), @r"
         error: in the cache: documents/6e459fed18dd.json: cannot be read: Permission denied (os error 13)
         hint: Check permissions, disk and open files on the machine of the cache, then call again.
         ");

@@ -28,8 +28,8 @@ fn repeatable(cache: &Path) -> BTreeMap<String, Vec<u8>> {
 fn build(fixture: &ContextFixture, command: &str, sources: &str, cache: &str) {
     let mut command = fixture.command(&[command, "--sources", sources, "--cache", cache]);
     command.env("SOURCE_DATE_EPOCH", "1700000000");
-    let said = run_command(command);
-    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let output = run_command(command);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""));
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn two_builds_are_the_same_bytes() {
     fixture.write("docs/another/copy.md", "the quick brown fox\n");
     build(&fixture, "build", "docs", "one");
     build(&fixture, "build", "docs", "two");
-    let one = repeatable(&fixture.path("one"));
-    assert_eq!(one, repeatable(&fixture.path("two")));
-    let names: Vec<_> = one.keys().map(String::as_str).collect();
+    let first = repeatable(&fixture.path("one"));
+    assert_eq!(first, repeatable(&fixture.path("two")));
+    let names: Vec<_> = first.keys().map(String::as_str).collect();
     for name in ["accelerator.idx", "index.json", "manifest.json"] {
         assert!(names.contains(&name), "{names:?}");
     }
-    // Equal contents have names of their own, the first the plain one.
+    // Equal contents have different names; only the first has no number.
     assert_eq!(
         fixture.document("one", "another/copy.md"),
         "one/documents/6e459fed18dd.json"
@@ -90,7 +90,7 @@ fn update_gives_the_same_bytes_as_a_build() {
 #[test]
 fn environment_does_not_change_answers() {
     let fixture = ContextFixture::with_cache();
-    let asks: &[&[&str]] = &[
+    let command_lines: &[&[&str]] = &[
         &[
             "resolve", "--cache", "cache", "--query", "fox ÄÖ", "--budget", "20",
         ],
@@ -130,18 +130,18 @@ fn environment_does_not_change_answers() {
         ("CONTEXT_ROOT", "/nonexistent"),
         ("CANDOR_ROOT", "/nonexistent"),
     ];
-    for ask in asks {
-        let plain = fixture.run(ask);
-        let mut changed = fixture.command(ask);
+    for command_line in command_lines {
+        let plain = fixture.run(command_line);
+        let mut changed = fixture.command(command_line);
         changed.envs(variables);
-        assert_eq!(run_command(changed), plain, "{ask:?}");
-        let mut bare = fixture.command(ask);
+        assert_eq!(run_command(changed), plain, "{command_line:?}");
+        let mut bare = fixture.command(command_line);
         bare.env_clear();
-        assert_eq!(run_command(bare), plain, "{ask:?}");
+        assert_eq!(run_command(bare), plain, "{command_line:?}");
         // The log is not part of an answer.
-        let mut loud = fixture.command(ask);
+        let mut loud = fixture.command(command_line);
         loud.env("CANDOR_LOG", "trace");
-        assert_eq!(run_command(loud).stdout, plain.stdout, "{ask:?}");
+        assert_eq!(run_command(loud).stdout, plain.stdout, "{command_line:?}");
     }
     let mut server = fixture.serve_command(&[]);
     server.envs(variables);

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 /// A root with a cache below a directory, and something beside the root.
-fn house() -> ContextFixture {
+fn nested_caches() -> ContextFixture {
     let fixture = ContextFixture::with_docs();
     fs::create_dir_all(fixture.path("root/deep")).unwrap();
     fs::rename(fixture.path("docs"), fixture.path("root/docs")).unwrap();
@@ -26,11 +26,11 @@ fn house() -> ContextFixture {
 
 #[test]
 fn relative_and_absolute_paths_inside_the_root_work() {
-    let fixture = house();
+    let fixture = nested_caches();
     let inside = fixture.path("root/deep/cache");
     symlink("deep/cache", fixture.path("root/link")).unwrap();
     symlink("../deep/../deep", fixture.path("root/docs/link")).unwrap();
-    let whole = fixture.run_ok(&[
+    let expected = fixture.run_ok(&[
         "resolve",
         "--cache",
         "root/deep/cache",
@@ -47,33 +47,33 @@ fn relative_and_absolute_paths_inside_the_root_work() {
         "docs/link/cache",
         inside.to_str().unwrap(),
     ] {
-        let ask = [
+        let arguments = [
             "resolve", "--root", "root", "--cache", cache, "--query", "fox", "--budget", "99",
         ];
-        assert_eq!(fixture.run_ok(&ask), whole, "{cache}");
+        assert_eq!(fixture.run_ok(&arguments), expected, "{cache}");
         let mut command = fixture.command(&["serve", "--root", "root"]);
         command.current_dir(fixture.root());
         let mut server = crate::context::server::ContextServer::start(command);
         assert_eq!(
             server.resolve(cache, "fox", "99").unwrap(),
-            whole,
+            expected,
             "{cache}"
         );
     }
-    // The root's own name may be a link; what is inside is then reached by both names.
+    // The root may be a link; caches inside are then reached by both names.
     symlink("root", fixture.path("alias")).unwrap();
     let by_alias = fixture.path("alias/deep/cache");
     for cache in [inside.to_str().unwrap(), by_alias.to_str().unwrap()] {
-        let ask = [
+        let arguments = [
             "resolve", "--root", "alias", "--cache", cache, "--query", "fox", "--budget", "99",
         ];
-        assert_eq!(fixture.run_ok(&ask), whole, "{cache}");
+        assert_eq!(fixture.run_ok(&arguments), expected, "{cache}");
     }
 }
 
 #[test]
 fn paths_outside_the_root_are_refused() {
-    let fixture = house();
+    let fixture = nested_caches();
     let outside = fixture.path("outside/cache");
     let around = fixture.path("root/../outside/cache");
     symlink("../outside/cache", fixture.path("root/link")).unwrap();
@@ -140,7 +140,7 @@ fn paths_outside_the_root_are_refused() {
 
 #[test]
 fn build_outside_the_root_is_refused() {
-    let fixture = house();
+    let fixture = nested_caches();
     symlink("../outside", fixture.path("root/link")).unwrap();
     let build = |sources: &str, cache: &str| {
         fixture.run(&[
@@ -176,9 +176,9 @@ fn build_outside_the_root_is_refused() {
         ("docs", "link/new", 4),
         ("docs", "deep/cache", 6),
     ] {
-        let said = build(sources, cache);
+        let output = build(sources, cache);
         assert_eq!(
-            (said.code, said.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (code, ""),
             "{sources} {cache}"
         );
@@ -190,8 +190,8 @@ fn build_outside_the_root_is_refused() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_missing() {
-    let fixture = house();
+fn nonexistent_root_is_missing() {
+    let fixture = nested_caches();
     for root in ["nowhere", "root/docs/fox.md"] {
         let command = fixture.command(&[
             "resolve",
@@ -206,9 +206,9 @@ fn a_root_that_is_not_there_is_missing() {
             "--error-format",
             "json",
         ]);
-        let said = run_command(command);
-        assert_eq!((said.code, said.stdout.as_str()), (4, ""));
-        assert_eq!(said.stderr, error_object("cache_missing"));
+        let output = run_command(command);
+        assert_eq!((output.code, output.stdout.as_str()), (4, ""));
+        assert_eq!(output.stderr, error_object("cache_missing"));
         assert_eq!(fixture.run(&["serve", "--root", root]).code, 4);
     }
 }

@@ -74,12 +74,12 @@ fn server_info_is_the_same_in_both_eras() {
     );
 }
 
-/// The new era adds what it demands, `resultType`, and nothing else.
+/// The new era adds only `resultType`.
 #[test]
 fn result_contains_only_a_text() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
-    for (tool, asked) in [
+    for (tool, call_arguments) in [
         ("context.resolve", arguments("cache", "fox", "9")),
         ("context.resolve", arguments("nowhere", "fox", "9")),
         ("context.resolve", arguments("docs", "fox", "9")),
@@ -93,14 +93,14 @@ fn result_contains_only_a_text() {
             String::from(r#"{"cache":"nowhere"}"#),
         ),
     ] {
-        // That the older one is exactly so, the driver checks.
-        let outcome = server.call(tool, &asked);
+        // The driver checks the result of the older era.
+        let outcome = server.call(tool, &call_arguments);
         let (text, is_error) = match &outcome {
             ToolText::Text(text) => (text, ""),
             ToolText::Failed(text) => (text, r#","isError":true"#),
         };
         assert_eq!(
-            server.ask(stateless_call("7", tool, &asked)),
+            server.ask(stateless_call("7", tool, &call_arguments)),
             format!(
                 r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete","content":[{{"type":"text","text":{}}}]{is_error}}}}}"#,
                 quoted(text)
@@ -113,15 +113,15 @@ fn result_contains_only_a_text() {
 fn tool_names_with_an_underscore_work() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
-    for (tool, asked) in [
+    for (tool, call_arguments) in [
         ("resolve", arguments("cache", "fox", "9")),
         ("resolve", arguments("nowhere", "fox", "9")),
         ("list_caches", String::from("{}")),
         ("inspect_cache", String::from(r#"{"cache":"cache"}"#)),
     ] {
-        let dotted = server.call(&format!("context.{tool}"), &asked);
+        let dotted = server.call(&format!("context.{tool}"), &call_arguments);
         assert_eq!(
-            server.call(&format!("context_{tool}"), &asked),
+            server.call(&format!("context_{tool}"), &call_arguments),
             dotted,
             "{tool}"
         );
@@ -129,7 +129,7 @@ fn tool_names_with_an_underscore_work() {
 }
 
 #[test]
-fn an_unknown_tool_is_an_error_of_the_protocol() {
+fn unknown_tool_is_an_error_of_the_protocol() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
     for tool in [
@@ -196,23 +196,27 @@ fn caches_are_listed_in_byte_order() {
     // Without arguments at all it is the same call.
     let bare =
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context.list_caches"}}"#;
-    let asked = server.ask(call("1", "context.list_caches", "{}"));
-    assert_eq!(server.ask(bare), asked);
+    let call_arguments = server.ask(call("1", "context.list_caches", "{}"));
+    assert_eq!(server.ask(bare), call_arguments);
 }
 
-/// The names that are listed are names that can be asked for.
+/// Every listed name can be inspected.
 #[test]
 fn listed_caches_can_be_inspected() {
     let fixture = ContextFixture::with_cache();
     fixture.build("docs", "with space");
     let mut server = fixture.serve(&[]);
     let listed: serde_json::Value = serde_json::from_str(&listed(&mut server)).unwrap();
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for cache in listed["caches"].as_array().unwrap() {
-        let asked = format!(r#"{{"cache":{}}}"#, cache["path"]);
-        told.push(server.call("context.inspect_cache", &asked).unwrap());
+        let call_arguments = format!(r#"{{"cache":{}}}"#, cache["path"]);
+        reports.push(
+            server
+                .call("context.inspect_cache", &call_arguments)
+                .unwrap(),
+        );
     }
-    assert_snapshot!(told.concat(), @r#"
+    assert_snapshot!(reports.concat(), @r#"
     {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
     {"cache_version":"","document_count":0,"total_bytes":0,"valid":false}
     {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
@@ -220,7 +224,7 @@ fn listed_caches_can_be_inspected() {
 }
 
 #[test]
-fn a_root_that_goes_away_is_missing_or_cannot_be_read() {
+fn removed_root_is_missing_or_cannot_be_read() {
     let fixture = ContextFixture::with_cache();
     fs::create_dir(fixture.path("root")).unwrap();
     fs::rename(fixture.path("cache"), fixture.path("root/cache")).unwrap();

@@ -140,10 +140,10 @@ fn invalid_source_date_is_a_usage_error() {
     ] {
         let mut command = fixture.command(&build);
         command.env("SOURCE_DATE_EPOCH", garbage);
-        let said = run_command(command);
-        assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{garbage}");
+        let output = run_command(command);
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{garbage}");
         assert_eq!(
-            said.stderr,
+            output.stderr,
             format!(
                 "error: SOURCE_DATE_EPOCH is `{}`\nhint: it must be a number of seconds since 1970, or not be set\n",
                 garbage.escape_debug()

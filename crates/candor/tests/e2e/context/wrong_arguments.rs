@@ -104,7 +104,7 @@ fn each_wrong_argument_has_its_code() {
             (r#""cache""#, "invalid_query"),
             ("7", "invalid_query"),
             ("true", "invalid_query"),
-            // As if there were none.
+            // Treated like absent arguments.
             ("{}", "cache_missing"),
             ("null", "cache_missing"),
         ],
@@ -233,8 +233,8 @@ fn malformed_requests_are_errors_of_the_protocol() {
     let error = |code: i32, message: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"{message}"}}}}"#)
     };
-    let call = |asked: &str| crate::requests::call("1", "context.resolve", asked);
-    for (asked, message) in [
+    let call = |arguments: &str| crate::requests::call("1", "context.resolve", arguments);
+    for (arguments, message) in [
         (
             arguments("cache", "fox", "1e400"),
             "a number too large for a double",
@@ -249,9 +249,9 @@ fn malformed_requests_are_errors_of_the_protocol() {
         ),
     ] {
         assert_eq!(
-            server.ask(call(&asked)),
+            server.ask(call(&arguments)),
             error(-32600, &format!("Invalid Request: {message}")),
-            "{asked}"
+            "{arguments}"
         );
     }
     server.resolve("cache", "fox", "9").unwrap();

@@ -14,9 +14,9 @@ use std::time::Instant;
 const LARGE: usize = 6_000_000;
 
 /// Enough writes for a test that makes many.
-const FREE: [&str; 3] = ["--allow-writes", "--writes-per-minute", "10000"];
+const UNLIMITED: [&str; 3] = ["--allow-writes", "--writes-per-minute", "10000"];
 
-/// A failure in one line: its code, what happened, and its message.
+/// Returns a failure as one line: its code, its effect and its message.
 fn line(error: &Value) -> String {
     let effect = &error["data"]["fault"]["effect"];
     let effect = effect.as_str().unwrap_or("-");
@@ -27,14 +27,14 @@ fn line(error: &Value) -> String {
     )
 }
 
-/// Makes the same failures happen on a server over HTTP and on one on stdio, each on a forge of its
-/// own; what they answered must be the same.
-fn both(
+/// Causes the same failures on a server over HTTP and on a server on stdio, each with its own forge. Both
+/// must answer the same.
+fn run_on_both_transports(
     flags: &[&str],
     prepare: impl Fn(&GithubFixture),
     cause: impl Fn(&GithubFixture, &mut dyn GithubCalls, &mut Vec<String>),
 ) -> String {
-    let mut seen = Vec::new();
+    let mut outputs = Vec::new();
     for over_http in [true, false] {
         let fixture = GithubFixture::new();
         prepare(&fixture);
@@ -43,10 +43,10 @@ fn both(
             true => cause(&fixture, &mut fixture.http(flags), &mut lines),
             false => cause(&fixture, &mut fixture.stdio(flags), &mut lines),
         }
-        seen.push(lines.join("\n"));
+        outputs.push(lines.join("\n"));
     }
-    assert_eq!(seen[0], seen[1]);
-    seen.remove(0)
+    assert_eq!(outputs[0], outputs[1]);
+    outputs.remove(0)
 }
 
 /// A commit of one file.
@@ -63,7 +63,7 @@ fn pull(number: u64) -> Value {
 
 #[test]
 fn unauthorized_calls_are_denied() {
-    let read_only = both(
+    let read_only = run_on_both_transports(
         &[],
         |_| {},
         |_, server, lines| {
@@ -84,7 +84,7 @@ fn unauthorized_calls_are_denied() {
     -32001 none: Permission denied: this server does not change anything
     -32001 none: Permission denied: this server does not change anything
     ");
-    let listed = both(
+    let listed = run_on_both_transports(
         &["--allow-writes", "--repos", "other/*"],
         |_| {},
         |_, server, lines| {
@@ -95,9 +95,9 @@ fn unauthorized_calls_are_denied() {
             lines.push(line(
                 &server.call_err("fetch", json!({ "repo": "Other/none" })),
             ));
-            let found = server.call_ok("search", json!({ "query": "hello" }));
+            let output = server.call_ok("search", json!({ "query": "hello" }));
             assert_eq!(
-                (&found["results"], &found["filtered"]),
+                (&output["results"], &output["filtered"]),
                 (&json!([]), &json!(1))
             );
         },
@@ -125,8 +125,8 @@ fn write_token_is_needed_for_writes() {
         &write,
     ]);
     let send = |token: Option<&str>, tool: &str, arguments: &Value| {
-        let shown = token.map(|token| format!("Bearer {token}"));
-        let headers: Vec<_> = shown
+        let authorization = token.map(|token| format!("Bearer {token}"));
+        let headers: Vec<_> = authorization
             .iter()
             .map(|text| ("Authorization", text.as_str()))
             .collect();
@@ -142,17 +142,17 @@ fn write_token_is_needed_for_writes() {
     assert_eq!(status, 200);
     assert_snapshot!(line(&refused["error"]), @"-32001 none: Permission denied: this tool asks for the token for writing");
     assert_snapshot!(refused["error"]["data"]["fault"]["remedy"], @r#""Show the token of --write-bearer-file as `Authorization: Bearer …`.""#);
-    let (_, made) = send(Some("w-token"), "commit_files", &commit("main", "a"));
+    let (_, answer) = send(Some("w-token"), "commit_files", &commit("main", "a"));
     assert!(
-        made["result"]["structuredContent"]["sha"].is_string(),
-        "{made}"
+        answer["result"]["structuredContent"]["sha"].is_string(),
+        "{answer}"
     );
 }
 
 #[test]
 fn missing_objects_are_not_found() {
-    let found = both(
-        &FREE,
+    let output = run_on_both_transports(
+        &UNLIMITED,
         |_| {},
         |_, server, lines| {
             let hello = "sample/hello";
@@ -198,7 +198,7 @@ fn missing_objects_are_not_found() {
             }
         },
     );
-    assert_snapshot!(found, @r"
+    assert_snapshot!(output, @r"
     fetch -32002 none: Not found: the repository does not exist, or the token cannot see it
     fetch -32002 none: Not found: the repository does not exist, or the token cannot see it
     get_tree -32002 none: Not found: the repository does not exist, or the token cannot see it
@@ -236,7 +236,7 @@ fn with_more(fixture: &GithubFixture) {
 
 #[test]
 fn arguments_that_do_not_fit_the_repository_are_refused() {
-    let refused = both(&FREE, with_more, |fixture, server, lines| {
+    let refused = run_on_both_transports(&UNLIMITED, with_more, |fixture, server, lines| {
         let (hello, more) = ("sample/hello", "me/more");
         let open = |head: &str, base: &str, repo: &str| json!({ "repo": repo, "title": "x", "head": head, "base": base });
         let mut try_all = |server: &mut dyn GithubCalls, calls: Vec<(&str, Value)>| {
@@ -336,10 +336,10 @@ fn objects(bare: &Path) -> usize {
     folders.map(|folder| files(folder.unwrap().path())).sum()
 }
 
-/// A git that moves the branch while a commit is made: it has locked the ref when the commit comes to
-/// it, and gives it its new value then.
+/// Another git moves the branch during a commit: it holds the lock of the ref before the commit needs
+/// it, and then changes the ref.
 #[test]
-fn a_branch_that_moves_meanwhile_is_never_overwritten() {
+fn branch_that_moved_is_never_overwritten() {
     let fixture = GithubFixture::new();
     let bare = fixture.bare("sample/hello");
     let theirs = fixture.git(&bare, &["rev-parse", "feature/greeting"]);
@@ -349,9 +349,9 @@ fn a_branch_that_moves_meanwhile_is_never_overwritten() {
     );
     let before = objects(&bare);
     fs::write(&lock, &theirs).unwrap();
-    let mut server = fixture.stdio(&FREE);
+    let mut server = fixture.stdio(&UNLIMITED);
     server.send_line(call(1, "commit_files", commit("main", "a")));
-    // Its file, its directory and itself are there: it stands on what main was.
+    // Blob, tree and commit exist: the commit is based on the old main.
     let start = Instant::now();
     while objects(&bare) < before + 3 {
         assert!(start.elapsed() < LIMIT);
@@ -366,11 +366,11 @@ fn a_branch_that_moves_meanwhile_is_never_overwritten() {
     assert_snapshot!(line(&server.call_err("commit_files", commit("main", "b"))), @"-32603 none: Internal error: another program keeps the branch locked");
 }
 
-/// Every write counts once it is let through; what was refused before does not.
+/// Only writes that pass all earlier checks count.
 #[test]
 fn writes_are_limited() {
     let flags = ["--allow-writes", "--writes-per-minute", "2"];
-    let limited = both(&flags, with_more, |_, server, lines| {
+    let limited = run_on_both_transports(&flags, with_more, |_, server, lines| {
         for _ in 0..5 {
             server.call_err("commit_files", json!({ "repo": "sample/hello" }));
         }
@@ -402,8 +402,8 @@ fn writes_are_limited() {
 
 #[test]
 fn unmergeable_pull_request_states_the_reason() {
-    let unmergeable = both(
-        &FREE,
+    let unmergeable = run_on_both_transports(
+        &UNLIMITED,
         |_| {},
         |fixture, server, lines| {
             let mut merge = |server: &mut dyn GithubCalls, number: u64| {
@@ -415,10 +415,10 @@ fn unmergeable_pull_request_states_the_reason() {
                     data["mergeable_state"],
                     data["failing_checks"]
                 ));
-                let shown = server.call_ok("get_pr_mergeability", pull(number));
+                let authorization = server.call_ok("get_pr_mergeability", pull(number));
                 lines.push(format!(
                     "  {} {}",
-                    shown["mergeable"], shown["mergeable_state"]
+                    authorization["mergeable"], authorization["mergeable_state"]
                 ));
             };
             merge(server, 2);
@@ -482,13 +482,13 @@ fn unmergeable_pull_request_states_the_reason() {
 
 #[test]
 fn merge_with_an_outdated_head_is_refused() {
-    let stale = both(
-        &FREE,
+    let stale = run_on_both_transports(
+        &UNLIMITED,
         |_| {},
         |fixture, server, lines| {
             let before = fixture.git(fixture.bare("sample/hello"), &["rev-parse", "main"]);
-            let seen = server.call_ok("get_pr_mergeability", pull(1))["head_sha"].take();
-            let seen = seen.as_str().unwrap().to_owned();
+            let outputs = server.call_ok("get_pr_mergeability", pull(1))["head_sha"].take();
+            let outputs = outputs.as_str().unwrap().to_owned();
             let with = |number: u64, sha: &str| json!({ "repo": "sample/hello", "prNumber": number, "sha": sha });
             let mut mismatch = |server: &mut dyn GithubCalls, number: u64, sha: &str| {
                 let error = server.call_err("merge_pull_request", with(number, sha));
@@ -496,13 +496,13 @@ fn merge_with_an_outdated_head_is_refused() {
                 lines.push(line(&error));
                 error["data"]["actual"].as_str().unwrap().to_owned()
             };
-            assert_eq!(mismatch(server, 1, "0123456"), seen);
+            assert_eq!(mismatch(server, 1, "0123456"), outputs);
             // It is reported before other reasons against a merge.
             mismatch(server, 2, "0123456");
-            mismatch(server, 3, &seen);
+            mismatch(server, 3, &outputs);
             // The head moves on between looking and merging.
             let moved = server.call_ok("commit_files", commit("feature/greeting", "more"));
-            let now = mismatch(server, 1, &seen);
+            let now = mismatch(server, 1, &outputs);
             assert_eq!(moved["sha"], now.as_str());
             let main = fixture.git(fixture.bare("sample/hello"), &["rev-parse", "main"]);
             assert_eq!(main, before, "nothing was merged");
@@ -521,8 +521,8 @@ fn merge_with_an_outdated_head_is_refused() {
 
 #[test]
 fn empty_repository_is_reported_as_empty() {
-    let empty = both(
-        &FREE,
+    let empty = run_on_both_transports(
+        &UNLIMITED,
         |fixture| {
             let clone = fixture.clone_with("clone", &[]);
             fixture.run_ok(&["import", &clone, "me/empty"]);

@@ -90,9 +90,9 @@ fn a_clone_is_imported_once() {
     error: the repository Me/project is there already
     hint: choose another owner/name
     ");
-    let shown = fixture.run_ok(&["status", "me/project"]);
+    let output = fixture.run_ok(&["status", "me/project"]);
     let head = fixture.git("clone", &["rev-parse", "main"]);
-    assert_snapshot!(shown.replace(&head[..10], "<head>"), @r"
+    assert_snapshot!(output.replace(&head[..10], "<head>"), @r"
     Me/project
       branch  <head>  main  default
       branch  <head>  topic
@@ -103,10 +103,10 @@ fn a_clone_is_imported_once() {
         json!({ "repo": "me/project", "ref": "v1" }),
     );
     assert_eq!(tree["total"], 3);
-    // A bare one will do, and a path from here.
+    // A bare clone can be imported, and a relative path works.
     fixture.git("", &["clone", "-q", "--bare", "clone", "bare.git"]);
     fixture.run_ok(&["import", "bare.git", "me/bare"]);
-    // The clone is left alone, and not linked to.
+    // The clone is not changed and not linked to.
     fs::remove_dir_all(fixture.path("clone")).unwrap();
     fixture.call_once(
         &[],
@@ -143,8 +143,8 @@ fn directories_that_are_not_clones_are_not_imported() {
     hint: name the directory of a clone
     ");
     for name in ["project", "me/", "me/../x", "me/a b", "-x/y"] {
-        let said = fixture.run(&["import", "clone", name]);
-        assert_eq!(said.exit, candor_testkit::Exit::Code(1), "{name}");
+        let output = fixture.run(&["import", "clone", name]);
+        assert_eq!(output.exit, candor_testkit::Exit::Code(1), "{name}");
     }
     assert_snapshot!(fixture.run_err(&["import", "clone", "project"]), @r"
     error: invalid value 'project' for '<OWNER/NAME>': write it as owner/name
@@ -283,8 +283,8 @@ fn checks_and_rules_are_set_and_shown() {
     assert_snapshot!(fixture.run_ok(&["protect", "sample/hello", "release/*", "--remove"]), @"removed the rules of release/* of sample/hello");
     // A check may have a name with `=` in it.
     fixture.run_ok(&["status", "sample/hello", "--set", "a=b=success"]);
-    let shown = fixture.run_ok(&["status", "--json"]);
-    assert_snapshot!(shown, @r#"
+    let output = fixture.run_ok(&["status", "--json"]);
+    assert_snapshot!(output, @r#"
     [
       {
         "repo": "sample/hello",
@@ -357,7 +357,7 @@ fn checks_and_rules_are_set_and_shown() {
     ]
     "#);
     assert_eq!(
-        parse(&shown),
+        parse(&output),
         parse(&fixture.run_ok(&["status", "--json", "sample/hello"]))
     );
 }
@@ -381,8 +381,8 @@ fn clone_has_the_same_commits() {
         ],
     );
     let log = fixture.git("clone", &["log", "--format=%H %an %s"]);
-    let shown = fixture.call_once(&[], "get_commits", json!({ "repo": "sample/hello" }));
-    let own: Vec<_> = shown["commits"]
+    let output = fixture.call_once(&[], "get_commits", json!({ "repo": "sample/hello" }));
+    let listed: Vec<_> = output["commits"]
         .as_array()
         .unwrap()
         .iter()
@@ -396,14 +396,14 @@ fn clone_has_the_same_commits() {
             )
         })
         .collect();
-    assert_eq!(own.concat(), log);
+    assert_eq!(listed.concat(), log);
     assert_eq!(
         fs::read_to_string(fixture.path("clone/a/ü b")).unwrap(),
         "x"
     );
 }
 
-/// A server that runs sees what is imported and set beside it.
+/// A running server sees imports and settings of other processes.
 #[test]
 fn running_server_sees_changes_of_commands() {
     let fixture = GithubFixture::new();

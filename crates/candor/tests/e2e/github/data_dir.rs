@@ -22,11 +22,11 @@ fn init(
 }
 
 /// Returns the directory that `init` used.
-fn taken(fixture: &GithubFixture, environment: &[(&str, &str)]) -> String {
+fn data_dir_of(fixture: &GithubFixture, environment: &[(&str, &str)]) -> String {
     let ended = init(fixture, environment, &["github", "init"]);
     assert_eq!((ended.exit, ended.stderr.as_str()), (Exit::Code(0), ""));
-    let said = fixture.normalize(&String::from_utf8(ended.stdout).unwrap());
-    let path = said
+    let output = fixture.normalize(&String::from_utf8(ended.stdout).unwrap());
+    let path = output
         .split(' ')
         .find(|word| word.starts_with("FOLDER/"))
         .unwrap();
@@ -40,32 +40,32 @@ fn taken(fixture: &GithubFixture, environment: &[(&str, &str)]) -> String {
 #[test]
 fn data_directory_follows_xdg() {
     let fixture = GithubFixture::empty();
-    let (home, shared, own) = (
+    let (home, shared, chosen) = (
         fixture.text("home"),
         fixture.text("shared"),
         fixture.text("own"),
     );
     let at_home = ("HOME", home.as_str());
     assert_eq!(
-        taken(&fixture, &[at_home]),
+        data_dir_of(&fixture, &[at_home]),
         "FOLDER/home/.local/share/candor/forge"
     );
     let both = [at_home, ("XDG_DATA_HOME", shared.as_str())];
-    assert_eq!(taken(&fixture, &both), "FOLDER/shared/candor/forge");
-    // The specification says that a relative path, and an empty one, is to be ignored.
+    assert_eq!(data_dir_of(&fixture, &both), "FOLDER/shared/candor/forge");
+    // By the specification, relative and empty paths are ignored.
     for nothing in ["", "relative"] {
         let both = [at_home, ("XDG_DATA_HOME", nothing)];
         assert_eq!(
-            taken(&fixture, &both),
+            data_dir_of(&fixture, &both),
             "FOLDER/home/.local/share/candor/forge"
         );
     }
     let all = [
         at_home,
         ("XDG_DATA_HOME", shared.as_str()),
-        ("CANDOR_DATA_DIR", own.as_str()),
+        ("CANDOR_DATA_DIR", chosen.as_str()),
     ];
-    assert_eq!(taken(&fixture, &all), "FOLDER/own/forge");
+    assert_eq!(data_dir_of(&fixture, &all), "FOLDER/own/forge");
     assert!(!fixture.path("relative").exists());
 }
 

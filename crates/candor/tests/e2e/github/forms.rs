@@ -56,7 +56,7 @@ fn one_form_can_be_chosen_for_all() {
 
 /// An unknown tool is a failure of the request, not of a tool, in every form.
 #[test]
-fn an_unknown_tool_is_always_an_error() {
+fn unknown_tool_is_always_an_error() {
     let fixture = GithubFixture::new();
     for form in ["auto", "jsonrpc", "result"] {
         let server = fixture.http(&["--failures", form]);

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 /// Names that lead out of the forge.
 #[test]
-fn a_repository_is_never_a_path() {
+fn repository_name_is_never_a_path() {
     let fixture = GithubFixture::new();
     fs::create_dir_all(fixture.path("data/user.git")).unwrap();
     let mut server = fixture.stdio(&["--allow-writes"]);
@@ -38,7 +38,7 @@ fn a_repository_is_never_a_path() {
     let violations = error["data"]["validation_errors"].as_array().unwrap();
     assert_eq!(violations.len(), 1, "{error}");
     assert_snapshot!(error["data"]["hints"], @r#"[{"path":"/repo","hint":"no part is . or .."}]"#);
-    // These are fine names of what is not there; the suffix belongs to no name.
+    // Valid names of repositories that do not exist; `.git` is not part of a name.
     for repo in [
         "sample/hello.git",
         ".../hello",
@@ -146,7 +146,7 @@ fn other_spellings_of_dot_git_are_refused() {
 }
 
 #[test]
-fn thousands_of_members_have_a_bounded_answer() {
+fn thousands_of_unknown_members_get_a_bounded_answer() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&[]);
     let mut arguments = Map::new();
@@ -181,11 +181,11 @@ fn thousands_of_members_have_a_bounded_answer() {
 
 /// Lengths count characters, not bytes and not units of UTF-16.
 #[test]
-fn a_query_may_have_256_characters_of_any_kind() {
+fn query_may_have_256_characters_of_any_kind() {
     let fixture = GithubFixture::new();
     let mut server = fixture.stdio(&[]);
-    let found = server.call_ok("search", json!({ "query": "\u{1f600}".repeat(256) }));
-    assert_eq!(found["total_count"], 0);
+    let results = server.call_ok("search", json!({ "query": "\u{1f600}".repeat(256) }));
+    assert_eq!(results["total_count"], 0);
     let error = server.call_err("search", json!({ "query": "\u{1f600}".repeat(257) }));
     assert_eq!(
         error["message"],
@@ -237,7 +237,7 @@ fn invalid_base64_is_not_written() {
     );
 }
 
-/// Puts a file of so many zeros on main through git, which never has all of it in memory.
+/// Commits a file of zeros on main through git, which never loads the whole file.
 fn add_zeros(fixture: &GithubFixture, bytes: u64) {
     let bare = fixture.bare("sample/hello");
     let mut import = Command::new("git")
@@ -261,7 +261,7 @@ fn add_zeros(fixture: &GithubFixture, bytes: u64) {
 
 /// A file of 300 MB costs no memory: its size is known without its contents.
 #[test]
-fn a_huge_file_is_never_loaded() {
+fn huge_file_is_never_loaded() {
     const HUGE: u64 = 300 << 20;
     const MOST: u64 = 100 << 20;
     let fixture = GithubFixture::new();
@@ -305,11 +305,11 @@ fn a_huge_file_is_never_loaded() {
         "create_pull_request",
         json!({ "repo": "sample/hello", "title": "Large", "head": "main", "base": "next" }),
     );
-    let shown = server.call_ok(
+    let output = server.call_ok(
         "get_pull_request",
         json!({ "repo": "sample/hello", "prNumber": opened["number"] }),
     );
-    let files: Vec<_> = shown["files"]
+    let files: Vec<_> = output["files"]
         .as_array()
         .unwrap()
         .iter()
@@ -321,7 +321,7 @@ fn a_huge_file_is_never_loaded() {
 }
 
 #[test]
-fn a_tag_named_like_a_branch_does_not_hide_it() {
+fn tag_named_like_a_branch_does_not_hide_it() {
     let fixture = GithubFixture::new();
     let bare = fixture.bare("sample/hello");
     fixture.git(&bare, &["tag", "main", "conflict"]);
@@ -343,7 +343,7 @@ fn a_tag_named_like_a_branch_does_not_hide_it() {
     );
     assert_eq!(missing["code"], -32002);
     let tag = fixture.git(&bare, &["rev-parse", "refs/tags/main"]);
-    let made = server.call_ok("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }));
+    let commit = server.call_ok("commit_files", json!({ "repo": "sample/hello", "branch": "main", "message": "x", "files": [{ "path": "a", "content": "" }] }));
     server.call_ok(
         "merge_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1 }),
@@ -355,7 +355,7 @@ fn a_tag_named_like_a_branch_does_not_hide_it() {
     );
     let parents = fixture.git(&bare, &["log", "-1", "--format=%P", "refs/heads/main"]);
     assert!(
-        parents.starts_with(made["sha"].as_str().unwrap()),
+        parents.starts_with(commit["sha"].as_str().unwrap()),
         "{parents}"
     );
 }
@@ -391,7 +391,7 @@ fn missing_head_branch_is_reported() {
     let error = server.call_err("merge_pull_request", pull(&number));
     assert_eq!(error["code"], -32005);
     assert_snapshot!(error["message"], @r#""Pull request #4 is not mergeable: GitHub has not decided yet whether it can be merged""#);
-    // The fork comes back: it can be merged, and a branch of the same name here stays.
+    // The fork exists again: the pull request can be merged, and a branch of the same name here stays.
     fs::rename(fixture.path("gone.git"), fixture.bare("other/hello")).unwrap();
     fixture.git(fixture.bare("sample/hello"), &["branch", "theirs", "main"]);
     let merged = server.call_ok(

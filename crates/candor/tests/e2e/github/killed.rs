@@ -1,5 +1,5 @@
 //! A server that is killed while it works: acknowledged writes exist, refused ones do not, and
-//! the next server goes on.
+//! the next server continues.
 
 use crate::fixture::LIMIT;
 use crate::github::fixture::GithubFixture;
@@ -21,19 +21,6 @@ const FLAGS: [&str; 5] = [
 ];
 const REPO: &str = "sample/hello";
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
 fn commit(branch: &str, name: &str) -> Value {
     json!({
         "repo": REPO, "branch": branch, "message": name,
@@ -41,7 +28,7 @@ fn commit(branch: &str, name: &str) -> Value {
     })
 }
 
-/// A branch with a commit and a pull request for it; its number.
+/// Creates a branch with a commit and a pull request for it. Returns its number.
 fn pull(server: &mut Stdio, name: &str) -> u64 {
     server.call_ok("create_branch", json!({ "repo": REPO, "name": name }));
     server.call_ok("commit_files", commit(name, name));
@@ -54,26 +41,26 @@ fn pull(server: &mut Stdio, name: &str) -> u64 {
 
 /// The calls of a client and their outcomes.
 #[derive(Default)]
-struct Known {
-    /// The subject of each commit that was answered as made, and its name.
-    made: Vec<(String, String)>,
-    /// The subjects of those that were answered as not made.
+struct ClientRecord {
+    /// The subject and the hash of each commit that was acknowledged.
+    committed: Vec<(String, String)>,
+    /// The subjects of commits that were refused.
     refused: Vec<String>,
-    /// The merges that were answered as made.
+    /// The merges that were acknowledged.
     merged: Vec<(u64, String)>,
-    /// Every pull request, and whether it may be open.
+    /// Every pull request.
     pulls: Vec<u64>,
 }
 
-impl Known {
-    /// Takes note of the answer to a commit or a merge.
-    fn note(&mut self, sent: &BTreeMap<u64, (String, Option<u64>)>, answer: &str) {
+impl ClientRecord {
+    /// Records the answer to a commit or a merge.
+    fn add_answer(&mut self, sent: &BTreeMap<u64, (String, Option<u64>)>, answer: &str) {
         let answer = parse(answer);
         let (name, number) = &sent[&answer["id"].as_u64().unwrap()];
         let sha = answer["result"]["structuredContent"]["sha"].as_str();
         match (sha, number) {
             (Some(sha), Some(number)) => self.merged.push((*number, sha.to_owned())),
-            (Some(sha), None) => self.made.push((name.clone(), sha.to_owned())),
+            (Some(sha), None) => self.committed.push((name.clone(), sha.to_owned())),
             (None, None) => {
                 let fault = &answer["error"]["data"]["fault"];
                 if fault["effect"] == "none" {
@@ -81,22 +68,22 @@ impl Known {
                 }
             }
             (None, Some(_)) => {
-                // Only the other of two merges may have been in the way.
+                // Only the other of two merges can be the reason.
                 assert_eq!(answer["error"]["code"], -32005, "{answer}");
             }
         }
     }
 
-    /// Compares it with what git finds.
+    /// Compares the record with the repository.
     fn check(&self, fixture: &GithubFixture) {
         let bare = fixture.bare(REPO);
         let log = fixture.git(&bare, &["log", "--format=%H %s", "main"]);
-        let there = |sha: &str| log.lines().any(|line| line.starts_with(sha));
-        for (name, sha) in &self.made {
-            assert!(there(sha), "{name} was answered and is not there");
+        let is_in_log = |sha: &str| log.lines().any(|line| line.starts_with(sha));
+        for (name, sha) in &self.committed {
+            assert!(is_in_log(sha), "{name} was answered and is not there");
         }
         for (number, sha) in &self.merged {
-            assert!(there(sha), "#{number} was answered and is not there");
+            assert!(is_in_log(sha), "#{number} was answered and is not there");
         }
         for name in &self.refused {
             let suffix = format!(" {name}");
@@ -116,8 +103,8 @@ impl Known {
     }
 }
 
-/// Spends some time without sleeping, so that the kill falls anywhere.
-fn spend(time: Duration) {
+/// Spins for some time without sleeping, so that the kill happens at any moment.
+fn spin_for(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
         std::hint::spin_loop();
@@ -127,14 +114,14 @@ fn spend(time: Duration) {
 #[test]
 fn acknowledged_writes_survive_a_kill() {
     let fixture = GithubFixture::new();
-    let mut dice = Dice(20_260_728);
-    let mut known = Known::default();
+    let mut random = fastrand::Rng::with_seed(20_260_728);
+    let mut record = ClientRecord::default();
     for round in 0..KILLS {
         let mut server = fixture.stdio(&FLAGS);
         let pulls: Vec<_> = (0..2)
             .map(|pull_of| pull(&mut server, &format!("topic-{round}-{pull_of}")))
             .collect();
-        known.pulls.extend(&pulls);
+        record.pulls.extend(&pulls);
         let mut sent = BTreeMap::new();
         for id in 0..8u32 {
             let name = format!("commit-{round}-{id}");
@@ -149,43 +136,43 @@ fn acknowledged_writes_survive_a_kill() {
             ));
             sent.insert(u64::from(id), (String::new(), Some(*number)));
         }
-        for _ in 0..dice.below(12) {
-            known.note(&sent, &server.line().unwrap());
+        for _ in 0..random.u64(0..12) {
+            record.add_answer(&sent, &server.line().unwrap());
         }
-        spend(Duration::from_micros(dice.below(15_000)));
+        spin_for(Duration::from_micros(random.u64(0..15_000)));
         server.process().signal("KILL");
         // Answers that were sent before the kill count too.
         for answer in server.rest() {
-            known.note(&sent, &answer);
+            record.add_answer(&sent, &answer);
         }
         assert_eq!(server.exit(), Exit::Signal(9));
-        known.check(&fixture);
+        record.check(&fixture);
     }
     // Every pull request is merged, or can be.
     let mut server = fixture.stdio(&FLAGS);
-    for number in known.pulls.clone() {
-        let shown = server.call_ok(
+    for number in record.pulls.clone() {
+        let pull_request = server.call_ok(
             "get_pull_request",
             json!({ "repo": REPO, "prNumber": number }),
         );
-        if shown["merged"] != true {
-            assert_eq!(shown["state"], "open", "{shown}");
+        if pull_request["merged"] != true {
+            assert_eq!(pull_request["state"], "open", "{pull_request}");
             assert!(
-                !known.merged.iter().any(|(merged, _)| *merged == number),
-                "{shown}"
+                !record.merged.iter().any(|(merged, _)| *merged == number),
+                "{pull_request}"
             );
             let merged = server.call_ok(
                 "merge_pull_request",
                 json!({ "repo": REPO, "prNumber": number }),
             );
-            known
+            record
                 .merged
                 .push((number, merged["sha"].as_str().unwrap().to_owned()));
         }
     }
     assert_eq!(server.end(), (vec![], Exit::Code(0)));
     assert_eq!(server.process().whole_stderr(LIMIT), "");
-    known.check(&fixture);
+    record.check(&fixture);
 }
 
 /// A killed git leaves a lock file beside a ref. The next server removes it, because its own lock shows
@@ -194,14 +181,14 @@ fn acknowledged_writes_survive_a_kill() {
 fn lock_of_a_killed_server_is_removed() {
     let fixture = GithubFixture::new();
     let bare = fixture.bare(REPO);
-    let left = [
+    let lock_files = [
         "refs/heads/main.lock",
         "refs/heads/feature/greeting.lock",
         "refs/pull/1/head.lock",
         "packed-refs.lock",
     ];
     fs::write(bare.join("candor.lock"), "+").unwrap();
-    for name in left {
+    for name in lock_files {
         fs::write(bare.join(name), "").unwrap();
     }
     let mut server = fixture.stdio(&FLAGS);
@@ -210,7 +197,7 @@ fn lock_of_a_killed_server_is_removed() {
         "merge_pull_request",
         json!({ "repo": REPO, "prNumber": 1, "delete_branch": true }),
     );
-    for name in left {
+    for name in lock_files {
         assert!(!bare.join(name).exists(), "{name}");
     }
     fs::write(bare.join("refs/heads/main.lock"), "").unwrap();
@@ -219,14 +206,14 @@ fn lock_of_a_killed_server_is_removed() {
     assert!(bare.join("refs/heads/main.lock").exists());
 }
 
-/// The very first start makes the forge: being killed there must not be the end of it.
+/// The first start creates the forge. If it is killed, the next start completes it.
 #[test]
 fn killed_first_start_is_completed() {
-    let mut dice = Dice(7);
+    let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..10 {
         let fixture = GithubFixture::empty();
         let mut server = fixture.stdio(&["--allow-writes"]);
-        spend(Duration::from_micros(dice.below(60_000)));
+        spin_for(Duration::from_micros(random.u64(0..60_000)));
         server.process().signal("KILL");
         server.exit();
         let hello = fixture.call_once(

@@ -1,18 +1,17 @@
-//! The GitHub tools: commands, servers on the local forge, and
-//! what git and the next process find afterwards.
+//! The GitHub tools: commands, servers on the local forge, and the state that they leave.
 
-mod at_once;
 mod codes;
 mod commands;
+mod concurrent_writes;
 mod data_dir;
 mod fixture;
 mod forms;
 mod help;
 mod hostile;
 mod killed;
-mod lines;
+mod log_lines;
 mod requests;
 mod secrets;
-mod seed;
-mod unread;
+mod specification;
+mod unread_stderr;
 mod write_log;

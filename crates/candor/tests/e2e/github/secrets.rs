@@ -14,7 +14,7 @@ const FROM_FILE: &str = "ghp_canaryFile00000000000000000000000002";
 const TO_READ: &str = "canary-read-3";
 const TO_WRITE: &str = "canary-write-4";
 
-/// Everything in all files below a directory.
+/// Returns the contents of all files below a directory.
 fn contents(directory: &Path) -> String {
     let mut all = String::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -28,17 +28,17 @@ fn contents(directory: &Path) -> String {
     all
 }
 
-/// An address that nobody listens at, nor can while this lives: it is the near end of a connection.
-struct Closed {
+/// A port on which nothing can listen: the local end of an open connection.
+struct ClosedPort {
     _far: TcpListener,
     near: TcpStream,
 }
 
-impl Closed {
-    fn new() -> Closed {
+impl ClosedPort {
+    fn new() -> ClosedPort {
         let far = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();
-        Closed { _far: far, near }
+        ClosedPort { _far: far, near }
     }
 
     fn url(&self) -> String {
@@ -62,25 +62,32 @@ fn calls() -> Vec<(&'static str, Value)> {
 }
 
 /// Returns everything that a server prints during all kinds of calls.
-fn everything(server: &mut Http) -> String {
-    let mut seen = String::new();
+fn collect_output(server: &mut Http) -> String {
+    let mut output = String::new();
     for (tool, arguments) in calls() {
         for token in [TO_READ, TO_WRITE, "canary-other"] {
-            let shown = format!("Bearer {token}");
-            let response = server.post(call(1, tool, &arguments), &[("Authorization", &shown)]);
-            seen += &format!("{:?} {}\n", response.headers, response.text());
+            let authorization = format!("Bearer {token}");
+            let response = server.post(
+                call(1, tool, &arguments),
+                &[("Authorization", &authorization)],
+            );
+            output += &format!("{:?} {}\n", response.headers, response.text());
         }
     }
     let right = format!("Bearer {TO_READ}");
-    seen += &server.get("/metrics", &[("Authorization", &right)]).text();
-    seen += &server.get("/health", &[]).text();
-    seen += &server.get(&format!("/{TO_READ}"), &[]).text();
+    output += &server.get("/metrics", &[("Authorization", &right)]).text();
+    output += &server.get("/health", &[]).text();
+    output += &server.get(&format!("/{TO_READ}"), &[]).text();
     server.signal("TERM");
     assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
-    seen + &server.process().whole_stderr(LIMIT)
+    output + &server.process().whole_stderr(LIMIT)
 }
 
-fn flags<'a>(fixture: &'a GithubFixture, own: &[&'a str], files: &'a [String; 2]) -> Vec<String> {
+fn flags<'a>(
+    fixture: &'a GithubFixture,
+    extra_flags: &[&'a str],
+    files: &'a [String; 2],
+) -> Vec<String> {
     let data = fixture.text("data");
     let fixed = [
         "github",
@@ -100,18 +107,18 @@ fn flags<'a>(fixture: &'a GithubFixture, own: &[&'a str], files: &'a [String; 2]
     ];
     fixed
         .iter()
-        .chain(own)
+        .chain(extra_flags)
         .map(|text| String::from(*text))
         .collect()
 }
 
-fn start(fixture: &GithubFixture, own: &[&str]) -> Http {
+fn start(fixture: &GithubFixture, extra_flags: &[&str]) -> Http {
     let files = [
         fixture.write("read", TO_READ),
         fixture.write("write", TO_WRITE),
     ];
     let environment = format!("GITHUB_TOKEN={FROM_ENVIRONMENT}");
-    let flags = flags(fixture, own, &files);
+    let flags = flags(fixture, extra_flags, &files);
     let mut arguments = vec![environment.as_str(), CANDOR];
     arguments.extend(flags.iter().map(String::as_str));
     Http::spawn("env", &arguments)
@@ -120,20 +127,20 @@ fn start(fixture: &GithubFixture, own: &[&str]) -> Http {
 #[test]
 fn tokens_appear_in_no_output() {
     let local = GithubFixture::new();
-    let mut seen = everything(&mut start(&local, &[]));
-    assert!(seen.contains("candor_calls_total"), "{seen}");
-    seen += &contents(&local.path("data"));
-    let closed = Closed::new();
-    let url = closed.url();
+    let mut output = collect_output(&mut start(&local, &[]));
+    assert!(output.contains("candor_calls_total"), "{output}");
+    output += &contents(&local.path("data"));
+    let closed_port = ClosedPort::new();
+    let url = closed_port.url();
     for with_file in [false, true] {
         let fixture = GithubFixture::empty();
         let file = fixture.write("token", FROM_FILE);
-        let mut own = vec!["--backend", "github", "--api-url", &url];
+        let mut extra_flags = vec!["--backend", "github", "--api-url", &url];
         if with_file {
-            own.extend(["--github-token-file", &file]);
+            extra_flags.extend(["--github-token-file", &file]);
         }
-        seen += &everything(&mut start(&fixture, &own));
-        seen += &contents(&fixture.path("data"));
+        output += &collect_output(&mut start(&fixture, &extra_flags));
+        output += &contents(&fixture.path("data"));
     }
     for secret in [
         FROM_ENVIRONMENT,
@@ -142,18 +149,18 @@ fn tokens_appear_in_no_output() {
         TO_WRITE,
         "canary-other",
     ] {
-        assert!(!seen.contains(secret), "{secret} in {seen}");
+        assert!(!output.contains(secret), "{secret} in {output}");
     }
 }
 
-/// GitHub cannot be reached: that is said, and nothing happened.
+/// GitHub cannot be reached: the answer says so, and the effect is none.
 #[test]
 fn unreachable_api_is_an_internal_error() {
     let fixture = GithubFixture::empty();
-    let closed = Closed::new();
-    let url = closed.url();
-    let own = ["--backend", "github", "--api-url", &url, "--allow-writes"];
-    let mut server = fixture.stdio(&own);
+    let closed_port = ClosedPort::new();
+    let url = closed_port.url();
+    let extra_flags = ["--backend", "github", "--api-url", &url, "--allow-writes"];
+    let mut server = fixture.stdio(&extra_flags);
     for (tool, arguments) in calls() {
         if tool == "search" {
             continue;
@@ -180,8 +187,12 @@ fn invalid_token_stops_the_start() {
     let fixture = GithubFixture::empty();
     for text in ["", "\n", "canary\u{7}x", "canary x", "canäry"] {
         let file = fixture.write("token", text);
-        let said = fixture.run_err(&["serve", "--backend", "github", "--github-token-file", &file]);
-        assert!(!said.contains("canar") && !said.contains("canä"), "{said}");
-        assert!(said.contains("hint: "), "{said}");
+        let message =
+            fixture.run_err(&["serve", "--backend", "github", "--github-token-file", &file]);
+        assert!(
+            !message.contains("canar") && !message.contains("canä"),
+            "{message}"
+        );
+        assert!(message.contains("hint: "), "{message}");
     }
 }

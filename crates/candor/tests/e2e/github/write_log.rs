@@ -75,12 +75,12 @@ fn acknowledged_writes_are_recorded_before_a_kill() {
     let fixture = GithubFixture::new();
     for round in 1..=5 {
         let mut server = fixture.http(&["--allow-writes"]);
-        let made = server.call_ok("commit_files", commit("notes.txt", &format!("{round}\n")));
+        let answer = server.call_ok("commit_files", commit("notes.txt", &format!("{round}\n")));
         server.signal("KILL");
         assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Signal(9)));
         let log = log(&fixture);
         let last = parse(log.lines().next_back().unwrap());
-        assert_eq!(last["answer"], made, "{log}");
+        assert_eq!(last["answer"], answer, "{log}");
         assert_eq!(
             (&last["seq"], &last["of"]),
             (&json!(2 * round), &json!(2 * round - 1))
@@ -134,19 +134,19 @@ fn several_servers_write_one_log() {
 
 /// The log of an older version is kept as it is, under another name.
 #[test]
-fn an_older_log_is_kept() {
+fn older_log_is_kept() {
     let fixture = GithubFixture::new();
     let old = "{\"v\":1,\"n\":0,\"kind\":\"log\",\"of\":\"github-writes\"}\n{\"v\":1,\"n\":1,\"at\":\"2025-01-01T00:00:00.000Z\",\"kind\":\"attempt\"}\n";
     fs::write(fixture.path("data/github-writes.jsonl"), old).unwrap();
     fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
-    let kept = fs::read_to_string(fixture.path("data/github-writes.v1.jsonl")).unwrap();
-    assert_eq!(kept, old);
+    let old_log = fs::read_to_string(fixture.path("data/github-writes.v1.jsonl")).unwrap();
+    assert_eq!(old_log, old);
     assert_eq!(parse(log(&fixture).lines().next().unwrap())["seq"], 1);
 }
 
-/// A log that somebody changed is not written any further.
+/// A changed log is not continued.
 #[test]
-fn a_broken_log_stops_the_start() {
+fn broken_log_stops_the_start() {
     let fixture = GithubFixture::new();
     fixture.call_once(&["--allow-writes"], "commit_files", commit("a", "1"));
     let log = log(&fixture);

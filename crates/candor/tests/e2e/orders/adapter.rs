@@ -44,9 +44,9 @@ fn serve(fixture: &OrdersFixture, system: &FakeOrderSystem, flags: &[&str]) -> H
     server
 }
 
-fn no(status: u16, more: &'static str, code: &str) -> SystemResponse {
+fn error_response(status: u16, headers: &'static str, code: &str) -> SystemResponse {
     let error = json!({ "error": { "code": code, "message": "words of the order system" } });
-    (status, more, error.to_string())
+    (status, headers, error.to_string())
 }
 
 /// An operation that the order system does not offer is 5001, with or without a call to it: its
@@ -54,28 +54,28 @@ fn no(status: u16, more: &'static str, code: &str) -> SystemResponse {
 #[test]
 fn missing_operation_is_5001() {
     let fixture = OrdersFixture::empty();
-    let system = FakeOrderSystem::start(OFFERED, |_| no(501, "", "LATER"));
+    let system = FakeOrderSystem::start(OFFERED, |_| error_response(501, "", "LATER"));
     let server = serve(&fixture, &system, &[]);
-    let mut asked = &server;
-    let lacking = asked.call_err_in_both_eras(
+    let mut client = &server;
+    let lacking = client.call_err_in_both_eras(
         "cancel-order",
         &json!({ "orderId": "1", "idempotencyKey": "k" }),
     );
     assert_eq!(system.received().len(), 0, "it is not asked");
-    let said = asked.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
-    assert_eq!(said, lacking);
+    let unsupported = client.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1));
+    assert_eq!(unsupported, lacking);
     assert_snapshot!(lacking, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}}}"#);
-    let heard = system.received();
-    assert_eq!(heard.len(), 2, "once for each era");
-    let shown = |name| heard[0].header(name);
-    assert_eq!(shown("idempotency-key"), Some("k"));
-    assert_eq!(shown("authorization"), Some(&*format!("Bearer {TOKEN}")));
-    assert_eq!(heard[0].path, "/v1/create-sales-order");
+    let request = system.received();
+    assert_eq!(request.len(), 2, "once for each era");
+    let header = |name| request[0].header(name);
+    assert_eq!(header("idempotency-key"), Some("k"));
+    assert_eq!(header("authorization"), Some(&*format!("Bearer {TOKEN}")));
+    assert_eq!(request[0].path, "/v1/create-sales-order");
     assert_eq!(
-        parse(&heard[0].body),
+        parse(&request[0].body),
         json!({ "order": { "lineItems": [{ "sku": "TEA", "quantity": 1 }] } })
     );
-    let tools = parse(&asked.send_message(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
+    let tools = parse(&client.send_message(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 12);
 }
 
@@ -95,15 +95,15 @@ fn line(error: &Value) -> String {
 }
 
 /// Returns the status and code that a call requests with its SKU.
-fn by_sku(heard: &ReceivedRequest) -> SystemResponse {
-    let body = parse(&heard.body);
+fn by_sku(request: &ReceivedRequest) -> SystemResponse {
+    let body = parse(&request.body);
     let sku = body["order"]["lineItems"][0]["sku"].as_str().unwrap();
     let (status, code) = sku.split_once(' ').unwrap();
-    let more = match status {
+    let headers = match status {
         "429" | "503" => "Retry-After: 2\r\n",
         _ => "",
     };
-    no(status.parse().unwrap(), more, code)
+    error_response(status.parse().unwrap(), headers, code)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn each_status_maps_to_its_code() {
     let fixture = OrdersFixture::empty();
     let system = FakeOrderSystem::start(OFFERED, by_sku);
     let server = serve(&fixture, &system, &[]);
-    let asked = [
+    let client = [
         "400 CREDIT_HOLD",
         "409 EXTERNAL_ID_CONFLICT",
         "422 SKU_NOT_FOUND",
@@ -128,7 +128,7 @@ fn each_status_maps_to_its_code() {
         "302 X",
         "400 CANARY_BACKEND_41C",
     ];
-    let lines = asked.map(|sku| {
+    let lines = client.map(|sku| {
         let failed = (&server).call_err("create-sales-order", &order(sku, sku, 1));
         format!("{sku} -> {}", line(&failed))
     });
@@ -151,23 +151,22 @@ fn each_status_maps_to_its_code() {
     "#);
 }
 
-/// Only identifiers of the order system reach a client, never its texts. Its token reaches nobody, even
+/// Only identifiers of the order system reach a client, never its texts. Its token is in no output, even
 /// if the order system echoes it.
 #[test]
 fn texts_and_tokens_of_the_system_reach_no_client() {
     let fixture = OrdersFixture::empty();
-    let system = FakeOrderSystem::start(OFFERED, |heard| {
-        let shown = heard.header("authorization").unwrap_or_default();
-        let said =
-            json!({ "error": { "code": TOKEN, "message": shown, "context": { "field": shown } } });
-        match heard.path.as_str() {
-            "/v1/get-orders" => (200, "", format!("<html>{shown}</html>")),
-            "/v1/get-products" => (500, "", said.to_string()),
-            _ => (409, "", said.to_string()),
+    let system = FakeOrderSystem::start(OFFERED, |request| {
+        let header = request.header("authorization").unwrap_or_default();
+        let unsupported = json!({ "error": { "code": TOKEN, "message": header, "context": { "field": header } } });
+        match request.path.as_str() {
+            "/v1/get-orders" => (200, "", format!("<html>{header}</html>")),
+            "/v1/get-products" => (500, "", unsupported.to_string()),
+            _ => (409, "", unsupported.to_string()),
         }
     });
     let mut server = serve(&fixture, &system, &["--log", "trace"]);
-    let mut seen = String::new();
+    let mut output = String::new();
     for (tool, arguments) in [
         ("create-sales-order", order("k", "TEA", 1)),
         ("get-orders", json!({})),
@@ -183,23 +182,23 @@ fn texts_and_tokens_of_the_system_reach_no_client() {
             !answer.contains("html") && !answer.contains("Bearer"),
             "{answer}"
         );
-        seen += &answer;
+        output += &answer;
     }
-    seen += &server.get("/metrics", &[]).text();
+    output += &server.get("/metrics", &[]).text();
     let cmdline = format!("/proc/{}/cmdline", server.process().pid());
-    seen += &String::from_utf8_lossy(&std::fs::read(cmdline).unwrap());
+    output += &String::from_utf8_lossy(&std::fs::read(cmdline).unwrap());
     server.signal("TERM");
     assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
-    seen += &server.process().whole_stderr(LIMIT);
-    let line = seen.lines().find(|line| line.contains(TOKEN));
+    output += &server.process().whole_stderr(LIMIT);
+    let line = output.lines().find(|line| line.contains(TOKEN));
     assert_eq!(line, None);
-    assert!(seen.contains("[hidden]"), "{seen}");
+    assert!(output.contains("[hidden]"), "{output}");
 }
 
 #[test]
 fn incomplete_adapter_options_refuse_to_start() {
     let fixture = OrdersFixture::empty();
-    let said = |arguments: &[&str]| {
+    let unsupported = |arguments: &[&str]| {
         let mut command = candor(&["orders", "serve"]);
         command.args(arguments).current_dir(fixture.root());
         format!(
@@ -208,20 +207,20 @@ fn incomplete_adapter_options_refuse_to_start() {
             run_err(command)
         )
     };
-    let seen = [
-        said(&["--adapter", "htp"]),
-        said(&["--adapter", "faulty"]),
-        said(&["--adapter", "http"]),
-        said(&["--backend", "http://127.0.0.1:1"]),
-        said(&["--adapter", "http", "--backend", "ftp://127.0.0.1"]),
-        said(&["--adapter", "http", "--backend", "http://198.51.100.7"]),
-        said(&[
+    let output = [
+        unsupported(&["--adapter", "htp"]),
+        unsupported(&["--adapter", "faulty"]),
+        unsupported(&["--adapter", "http"]),
+        unsupported(&["--backend", "http://127.0.0.1:1"]),
+        unsupported(&["--adapter", "http", "--backend", "ftp://127.0.0.1"]),
+        unsupported(&["--adapter", "http", "--backend", "http://198.51.100.7"]),
+        unsupported(&[
             "--adapter",
             "http",
             "--backend",
             "http://user:canary@127.0.0.1",
         ]),
-        said(&[
+        unsupported(&[
             "--adapter",
             "http",
             "--backend",
@@ -230,6 +229,11 @@ fn incomplete_adapter_options_refuse_to_start() {
             "none",
         ]),
     ];
-    assert_snapshot!(seen.join("\n"));
-    assert!(!seen.concat().replace("user:canary@", "").contains("canary"));
+    assert_snapshot!(output.join("\n"));
+    assert!(
+        !output
+            .concat()
+            .replace("user:canary@", "")
+            .contains("canary")
+    );
 }

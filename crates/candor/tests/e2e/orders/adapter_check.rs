@@ -76,10 +76,10 @@ fn refused_token_exits_with_1() {
 fn unusable_address_exits_with_1() {
     let (ended, stdout) = check(&["http://192.0.2.1"]);
     assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
-    let said = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything unencrypted, even the token\n";
-    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+    let expected = "error: the order system's address must begin with https:// unless it is on this machine\nhint: --allow-insecure-backend sends everything unencrypted, even the token\n";
+    assert!(ended.stderr.ends_with(expected), "{}", ended.stderr);
     let (ended, _) = check(&["http://127.0.0.1:1", "--bearer-file", "/dev/null"]);
     assert_eq!(ended.exit, Exit::Code(1));
-    let said = "error: /dev/null is empty or contains invalid characters\nhint: write only the token into it, in visible ASCII characters\n";
-    assert_eq!(ended.stderr, said);
+    let expected = "error: /dev/null is empty or contains invalid characters\nhint: write only the token into it, in visible ASCII characters\n";
+    assert_eq!(ended.stderr, expected);
 }

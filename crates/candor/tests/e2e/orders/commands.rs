@@ -10,14 +10,14 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 
 /// Runs `candor orders …`, which must fail. Returns the command and its message without the directory's name.
-fn said(fixture: &OrdersFixture, arguments: &[&str]) -> String {
+fn error_of(fixture: &OrdersFixture, arguments: &[&str]) -> String {
     let mut command = candor(&["orders"]);
     command.args(arguments).current_dir(fixture.path(""));
-    let said = run_err(command);
+    let output = run_err(command);
     format!(
         "$ candor orders {}\n{}",
         fixture.normalize(&arguments.join(" ")),
-        fixture.normalize(&said)
+        fixture.normalize(&output)
     )
 }
 
@@ -43,23 +43,23 @@ fn help_goes_to_stdout() {
 #[test]
 fn typos_are_explained() {
     let fixture = OrdersFixture::empty();
-    let seen = [
-        said(&fixture, &["serv"]),
-        said(&fixture, &["serve", "--databse", "x.db"]),
-        said(
+    let messages = [
+        error_of(&fixture, &["serv"]),
+        error_of(&fixture, &["serve", "--databse", "x.db"]),
+        error_of(
             &fixture,
             &["serve", "--database", "x.db", "--database-from", "y"],
         ),
-        said(&fixture, &["serve", "--deadline-ms", "0"]),
-        said(&fixture, &["serve", "--attempts", "11"]),
-        said(&fixture, &["serve", "--connections", "0"]),
-        said(&fixture, &["serve", "--failures", "both"]),
-        said(&fixture, &["serve", "--write-bearer-file", "token"]),
-        said(&fixture, &["serve", "--http", "--bind", "0.0.0.0"]),
-        said(&fixture, &["migrate", "--currency", "usd"]),
-        said(&fixture, &["migrate", "--currency", "XYZ"]),
+        error_of(&fixture, &["serve", "--deadline-ms", "0"]),
+        error_of(&fixture, &["serve", "--attempts", "11"]),
+        error_of(&fixture, &["serve", "--connections", "0"]),
+        error_of(&fixture, &["serve", "--failures", "both"]),
+        error_of(&fixture, &["serve", "--write-bearer-file", "token"]),
+        error_of(&fixture, &["serve", "--http", "--bind", "0.0.0.0"]),
+        error_of(&fixture, &["migrate", "--currency", "usd"]),
+        error_of(&fixture, &["migrate", "--currency", "XYZ"]),
     ];
-    assert_snapshot!(seen.join("\n"));
+    assert_snapshot!(messages.join("\n"));
     assert!(
         fs::read_dir(fixture.path("")).unwrap().next().is_none(),
         "nothing was made"
@@ -71,17 +71,17 @@ fn unusable_database_is_explained() {
     let fixture = OrdersFixture::empty();
     fs::create_dir(fixture.path("folder")).unwrap();
     fixture.write("text", &"this is no database\n".repeat(100));
-    let seen = [
-        said(&fixture, &["serve", "--database", "folder"]),
-        said(&fixture, &["migrate", "--database", "folder"]),
-        said(&fixture, &["serve", "--database", "none/orders.db"]),
-        said(&fixture, &["serve", "--database", ""]),
-        said(&fixture, &["serve", "--database", "text"]),
-        said(&fixture, &["migrate", "--database", "text"]),
-        said(&fixture, &["serve", "--database-from", "none"]),
-        said(&fixture, &["serve", "--database", "mysql://h/d"]),
+    let messages = [
+        error_of(&fixture, &["serve", "--database", "folder"]),
+        error_of(&fixture, &["migrate", "--database", "folder"]),
+        error_of(&fixture, &["serve", "--database", "none/orders.db"]),
+        error_of(&fixture, &["serve", "--database", ""]),
+        error_of(&fixture, &["serve", "--database", "text"]),
+        error_of(&fixture, &["migrate", "--database", "text"]),
+        error_of(&fixture, &["serve", "--database-from", "none"]),
+        error_of(&fixture, &["serve", "--database", "mysql://h/d"]),
     ];
-    assert_snapshot!(seen.join("\n"));
+    assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -93,13 +93,13 @@ fn invalid_script_is_explained() {
     );
     fixture.write("text.json", "rules: none");
     let serve = |script| {
-        said(
+        error_of(
             &fixture,
             &["serve", "--database", "x.db", "--faulty", script],
         )
     };
-    let seen = ["none.json", "wrong.json", "text.json"].map(serve);
-    assert_snapshot!(seen.join("\n"));
+    let messages = ["none.json", "wrong.json", "text.json"].map(serve);
+    assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -115,13 +115,13 @@ fn invalid_catalogue_is_explained() {
     let most = candor_orders::sql::STOCK_MAX;
     fs::write(fixture.path("many.json"), mug(most + 1)).unwrap();
     fs::write(fixture.path("fine.json"), mug(most)).unwrap();
-    let import = |file| said(&fixture, &["import", file, "--database", "x.db"]);
-    let seen = [
+    let import = |file| error_of(&fixture, &["import", file, "--database", "x.db"]);
+    let messages = [
         import("large.json"),
         import("many.json"),
         import("none.json"),
     ];
-    assert_snapshot!(seen.join("\n"));
+    assert_snapshot!(messages.join("\n"));
     let mut command = candor(&["orders", "import", "fine.json", "--database", "x.db"]);
     command.current_dir(fixture.path(""));
     run_ok(command);
@@ -137,8 +137,8 @@ fn tables_are_created_once() {
             "tables created\n"
         );
         for again in [vec!["migrate"], vec!["migrate", "--currency", "EUR"]] {
-            let said = fixture.run_ok(&again);
-            assert_eq!(said, "the tables exist already; nothing was changed\n");
+            let output = fixture.run_ok(&again);
+            assert_eq!(output, "the tables exist already; nothing was changed\n");
         }
         assert_eq!(
             run_err(fixture.command(&["migrate", "--currency", "JPY"])),
@@ -156,20 +156,20 @@ fn tables_are_created_once_by_concurrent_runs() {
     let server = postgres::required().map(OrdersFixture::on);
     for fixture in [Some(file), server].into_iter().flatten() {
         let commands: Vec<_> = (0..6).map(|_| fixture.command(&["migrate"])).collect();
-        let said: Vec<_> = std::thread::scope(|scope| {
+        let output: Vec<_> = std::thread::scope(|scope| {
             let all: Vec<_> = commands
                 .into_iter()
                 .map(|command| scope.spawn(move || Process::run(command, LIMIT)))
                 .collect();
             all.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        let made = said
+        let creations = output
             .iter()
             .filter(|ended| ended.stdout == b"tables created\n");
-        assert_eq!(made.count(), 1, "{said:?}");
+        assert_eq!(creations.count(), 1, "{output:?}");
         assert!(
-            said.iter().all(|ended| ended.exit == Exit::Code(0)),
-            "{said:?}"
+            output.iter().all(|ended| ended.exit == Exit::Code(0)),
+            "{output:?}"
         );
     }
 }
@@ -209,7 +209,7 @@ fn missing_and_foreign_tables_are_explained() {
 
 #[test]
 fn unreachable_database_is_explained() {
-    // The near end of a connection: nobody listens there, nor can while it lives.
+    // The local end of an open connection: nothing can listen on this port.
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
     let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();
     let url = format!("postgres://u:p@{}/d", near.local_addr().unwrap());
@@ -223,15 +223,15 @@ fn unreachable_database_is_explained() {
         return;
     };
     let url = server.url("none");
-    let said = run_err(candor(&["orders", "serve", "--database", &url]));
-    assert_snapshot!(said, @r#"
+    let output = run_err(candor(&["orders", "serve", "--database", &url]));
+    assert_snapshot!(output, @r#"
     error: the database cannot be used: database "none" does not exist
     hint: check --database, and whether the database is running
     "#);
     let url = server.url(MAINTENANCE);
     server.stop();
-    let said = run_err(candor(&["orders", "serve", "--database", &url]));
-    assert_snapshot!(said, @r"
+    let output = run_err(candor(&["orders", "serve", "--database", &url]));
+    assert_snapshot!(output, @r"
     error: the database cannot be used: error communicating with database: No such file or directory (os error 2)
     hint: check --database, and whether the database is running
     ");

@@ -91,11 +91,11 @@ impl Database {
 
     /// Returns the invariants that the store breaks.
     pub(crate) fn broken_invariants(&self) -> Vec<String> {
-        let place = match self.url.strip_prefix("sqlite://") {
+        let address = match self.url.strip_prefix("sqlite://") {
             Some(path) => DatabaseUrl::file(Path::new(path)),
             None => DatabaseUrl::postgres(&self.url),
         };
-        wait_for(async { invariants(&place.unwrap()).await.unwrap() })
+        wait_for(async { invariants(&address.unwrap()).await.unwrap() })
     }
 
     /// Returns the rows of a query, each on one line.

@@ -69,7 +69,7 @@ impl OrdersFixture {
         Database::at(&self.address)
     }
 
-    /// Makes a SQLite file that no server of ours made.
+    /// Creates a SQLite file of another program.
     pub(crate) fn make_foreign_database(&self, statement: &str) {
         fs::write(&self.address, "").unwrap();
         self.database().run(statement);

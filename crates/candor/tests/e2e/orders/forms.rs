@@ -12,7 +12,7 @@ fn answers(form: &str) -> String {
     let server = fixture.http(&["--failures", form]);
     let mut wrong = order("k1", "TEA", 1);
     wrong["order"]["total"] = json!("1.00");
-    let mut seen = Vec::new();
+    let mut answers_by_era = Vec::new();
     for (tool, arguments) in [
         ("create-sales-order", json!({ "order": {} })),
         ("create-sales-order", wrong),
@@ -23,10 +23,10 @@ fn answers(form: &str) -> String {
         let newer = (&server).send_stateless(tool, &arguments);
         for (era, answer) in [("older", older), ("newer", newer)] {
             check_failure(&answer);
-            seen.push(format!("{era} {answer}"));
+            answers_by_era.push(format!("{era} {answer}"));
         }
     }
-    seen.join("\n")
+    answers_by_era.join("\n")
 }
 
 #[test]

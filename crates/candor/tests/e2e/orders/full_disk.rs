@@ -33,34 +33,34 @@ fn full_disk_is_reported_and_changes_nothing() {
     let pid = server.process().pid();
     let filler = format!("/proc/{pid}/root{}/filler", fixture.root().display());
     assert!(fs::write(&filler, vec![0; SIZE]).is_err(), "it is full");
-    let wish = |number: usize| {
+    let order_arguments = |number: usize| {
         let mut arguments = order(&format!("k{number}"), "TEA", 1);
         arguments["order"]["notes"] = json!("x".repeat(4000));
         arguments
     };
-    let mut made = 1;
+    let mut created = 1;
     let failed = loop {
-        let answer = server.send_message(&call(1, "create-sales-order", wish(made)));
+        let answer = server.send_message(&call(1, "create-sales-order", order_arguments(created)));
         if answer.contains("isError") {
             break answer;
         }
-        made += 1;
-        assert!(made < 5_000, "the disk is not full");
+        created += 1;
+        assert!(created < 5_000, "the disk is not full");
     };
     check_failure(&failed);
     assert_snapshot!(mask(&failed), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
-    // Once more: it stays so, and reading goes on.
-    let again = server.call_err("create-sales-order", &wish(made));
+    // It fails again, and reading still works.
+    let again = server.call_err("create-sales-order", &order_arguments(created));
     assert_eq!(again["code"], 4002, "{again}");
-    let found = server.call_ok("get-orders", &json!({ "ids": [first] }));
-    assert_eq!(found["orders"][0]["status"], "pending");
+    let orders = server.call_ok("get-orders", &json!({ "ids": [first] }));
+    assert_eq!(orders["orders"][0]["status"], "pending");
     let stock = server.call_ok("get-inventory", &json!({ "skus": ["TEA"] }));
-    assert_eq!(stock["inventory"][0]["reservedTotal"], made);
+    assert_eq!(stock["inventory"][0]["reservedTotal"], created);
     fs::remove_file(&filler).unwrap();
     // The same key makes it now, and once.
-    let id = server.create_order(&wish(made));
-    assert_eq!(server.create_order(&wish(made)), id);
+    let id = server.create_order(&order_arguments(created));
+    assert_eq!(server.create_order(&order_arguments(created)), id);
     let stock = server.call_ok("get-inventory", &json!({ "skus": ["TEA"] }));
-    assert_eq!(stock["inventory"][0]["reservedTotal"], made + 1);
+    assert_eq!(stock["inventory"][0]["reservedTotal"], created + 1);
     assert_eq!(server.end().1, Exit::Code(0));
 }

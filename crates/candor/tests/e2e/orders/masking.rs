@@ -35,12 +35,12 @@ pub(crate) fn mask(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let found = FORMS.iter().find(|(form, _)| fits(rest, form));
-        let (shown, length) = match found {
+        let form = FORMS.iter().find(|(form, _)| fits(rest, form));
+        let (replacement, length) = match form {
             Some((form, name)) => (*name, form.len()),
             None => (&rest[..first.len_utf8()], first.len_utf8()),
         };
-        masked.push_str(shown);
+        masked.push_str(replacement);
         rest = &rest[length..];
     }
     masked

@@ -15,8 +15,8 @@ pub(crate) struct ReceivedRequest {
 
 impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(header, _)| header == name);
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(header, _)| header == name);
+        header.map(|(_, value)| value.as_str())
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct FakeOrderSystem {
 }
 
 impl FakeOrderSystem {
-    /// Starts one that offers these operations and keeps idempotency keys; `answer` makes every other response.
+    /// Starts a system that offers these operations and keeps idempotency keys; `answer` returns every other response.
     pub(crate) fn start(
         operations: &'static [&'static str],
         answer: impl Fn(&ReceivedRequest) -> SystemResponse + Send + 'static,

@@ -78,7 +78,10 @@ static SCHEMAS: LazyLock<Vec<(&str, Validator)>> = LazyLock::new(|| {
 });
 
 fn validate(name: &str, value: &Value) {
-    let (_, schema) = SCHEMAS.iter().find(|(known, _)| *known == name).unwrap();
+    let (_, schema) = SCHEMAS
+        .iter()
+        .find(|(schema_name, _)| *schema_name == name)
+        .unwrap();
     let errors: Vec<_> = schema
         .iter_errors(value)
         .map(|error| error.to_string())

@@ -26,18 +26,23 @@ fn calls() -> [(&'static str, Value); 5] {
 }
 
 /// Returns everything that a server prints during all kinds of calls.
-fn everything(server: &Http) -> String {
-    let mut seen = String::new();
+fn collect_output(server: &Http) -> String {
+    let mut output = String::new();
     for (tool, arguments) in calls() {
         for token in [TO_READ, TO_WRITE, "canary-other-1"] {
-            let shown = format!("Bearer {token}");
-            let response = server.post(call(1, tool, &arguments), &[("Authorization", &shown)]);
-            seen += &format!("{:?} {}\n", response.headers, response.text());
+            let authorization = format!("Bearer {token}");
+            let response = server.post(
+                call(1, tool, &arguments),
+                &[("Authorization", &authorization)],
+            );
+            output += &format!("{:?} {}\n", response.headers, response.text());
         }
     }
-    let shown = format!("Bearer {TO_READ}");
-    seen += &server.get("/metrics", &[("Authorization", &shown)]).text();
-    seen + &server.get("/health", &[]).text()
+    let authorization = format!("Bearer {TO_READ}");
+    output += &server
+        .get("/metrics", &[("Authorization", &authorization)])
+        .text();
+    output + &server.get("/health", &[]).text()
 }
 
 #[test]
@@ -58,24 +63,24 @@ fn secrets_appear_in_no_output() {
         &write,
     ];
     let mut server = fixture.http(&flags);
-    let mut seen = everything(&server);
-    // While the database is gone its client has much to say.
+    let mut output = collect_output(&server);
+    // The client of a stopped database logs many messages.
     fixture.server().kill();
-    seen += &everything(&server);
+    output += &collect_output(&server);
     fixture.server().restart().unwrap();
-    seen += &everything(&server);
+    output += &collect_output(&server);
     let process = format!("/proc/{}/", server.process().pid());
     for list in ["cmdline", "environ"] {
-        seen += &String::from_utf8_lossy(&fs::read(format!("{process}{list}")).unwrap());
+        output += &String::from_utf8_lossy(&fs::read(format!("{process}{list}")).unwrap());
     }
     server.signal("TERM");
     assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
     let log = server.process().whole_stderr(LIMIT);
     assert!(log.contains("create-sales-order"), "{log}");
-    assert!(seen.contains("candor_calls_total"), "{seen}");
-    seen += &log;
+    assert!(output.contains("candor_calls_total"), "{output}");
+    output += &log;
     for secret in [PASSWORD, TO_READ, TO_WRITE, "canary-other-1"] {
-        let line = seen.lines().find(|line| line.contains(secret));
+        let line = output.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret}");
     }
 }
@@ -92,12 +97,12 @@ fn wrong_password_stops_the_start_and_is_not_shown() {
     let refused = ["serve", "migrate"].map(|word| {
         let mut command = candor(&["orders", word, "--log", "trace"]);
         command.args(["--database-from", &file]);
-        let said = run_err(command);
+        let message = run_err(command);
         assert!(
-            !said.contains("canary-wrong") && !said.contains(PASSWORD),
-            "{said}"
+            !message.contains("canary-wrong") && !message.contains(PASSWORD),
+            "{message}"
         );
-        last_lines(&said)
+        last_lines(&message)
     });
     assert_snapshot!(all_equal(refused), @r#"
     error: the database cannot be used: password authentication failed for user "candor"
@@ -106,13 +111,15 @@ fn wrong_password_stops_the_start_and_is_not_shown() {
 }
 
 /// Returns the error after the log lines.
-fn last_lines(said: &str) -> String {
-    let start = said.find("error: ").unwrap_or_else(|| panic!("{said}"));
-    said[start..].to_owned()
+fn last_lines(message: &str) -> String {
+    let start = message
+        .find("error: ")
+        .unwrap_or_else(|| panic!("{message}"));
+    message[start..].to_owned()
 }
 
 #[test]
-fn an_address_in_the_environment_is_not_in_the_help() {
+fn address_in_the_environment_is_not_in_the_help() {
     for words in [["serve", "--help"], ["migrate", "--help"]] {
         let mut command = candor(&["orders"]);
         command.args(words).env(
@@ -120,9 +127,9 @@ fn an_address_in_the_environment_is_not_in_the_help() {
             format!("postgres://u:{PASSWORD}@h/d"),
         );
         let ended = Process::run(command, LIMIT);
-        let said = String::from_utf8(ended.stdout).unwrap() + &ended.stderr;
-        assert!(said.contains("CANDOR_ORDERS_DATABASE"), "{said}");
-        assert!(!said.contains(PASSWORD), "{said}");
+        let message = String::from_utf8(ended.stdout).unwrap() + &ended.stderr;
+        assert!(message.contains("CANDOR_ORDERS_DATABASE"), "{message}");
+        assert!(!message.contains(PASSWORD), "{message}");
     }
 }
 
@@ -139,9 +146,9 @@ fn invalid_address_is_not_shown() {
         format!("://{PASSWORD}"),
     ] {
         for word in ["serve", "migrate"] {
-            let said = run_err(candor(&["orders", word, "--database", &address]));
-            assert!(!said.contains(PASSWORD), "{address}: {said}");
-            assert!(said.contains("hint: "), "{said}");
+            let message = run_err(candor(&["orders", word, "--database", &address]));
+            assert!(!message.contains(PASSWORD), "{address}: {message}");
+            assert!(message.contains("hint: "), "{message}");
         }
     }
 }

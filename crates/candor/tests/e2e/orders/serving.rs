@@ -18,10 +18,10 @@ fn order_tools_are_part_of_serve() {
     let arguments = ["serve", "--port", "0", "--data-dir", data.to_str().unwrap()];
     let mut server = Http::spawn(CANDOR, &arguments).at("/orders/mcp");
     server.reaching(SERVED);
-    let mut asked = &server;
-    let found = asked.call_ok("get-orders", &json!({}));
-    assert_eq!(found, json!({ "orders": [], "nextCursor": null }));
-    asked.call_err_in_both_eras(
+    let mut client = &server;
+    let orders = client.call_ok("get-orders", &json!({}));
+    assert_eq!(orders, json!({ "orders": [], "nextCursor": null }));
+    client.call_err_in_both_eras(
         "cancel-order",
         &json!({ "orderId": "none", "idempotencyKey": "k" }),
     );
@@ -39,11 +39,11 @@ fn order_tools_are_part_of_serve() {
 
 /// The counters whose names have one of these words in them, sorted.
 fn counters(metrics: &str, words: &[&str]) -> String {
-    let told = |line: &&str| {
+    let is_call_counter = |line: &&str| {
         let named = words.iter().any(|word| line.contains(word));
         !line.starts_with('#') && named
     };
-    let mut lines: Vec<_> = metrics.lines().filter(told).collect();
+    let mut lines: Vec<_> = metrics.lines().filter(is_call_counter).collect();
     lines.sort_unstable();
     lines.join("\n")
 }
@@ -71,7 +71,7 @@ fn answers_fit_the_output_schemas() {
     for fixture in OrdersFixture::for_each_database() {
         let mut server = fixture.stdio(&[]);
         let list = parse(&server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#));
-        let mut story = Vec::new();
+        let mut steps = Vec::new();
         let mut arguments = order("a", "CUP", 3);
         arguments["order"]["shippingAddress"] = address();
         arguments["order"]["customer"] = json!({ "email": "Bob@example.com", "firstName": "Bob" });
@@ -103,9 +103,9 @@ fn answers_fit_the_output_schemas() {
         ] {
             let answer = server.send_message(&call(1, tool, &arguments));
             fits(&list, tool, &parse(&answer)["result"]["structuredContent"]);
-            story.push(format!("{tool} {}", mask(&answer)));
+            steps.push(format!("{tool} {}", mask(&answer)));
         }
-        assert_snapshot!("story", story.join("\n"));
+        assert_snapshot!("story", steps.join("\n"));
         let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'CUP'";
         assert_eq!(fixture.database().lines(stock), "3 0");
     }

@@ -1,5 +1,4 @@
-//! Two servers on one PostgreSQL: which one answers makes no
-//! difference.
+//! Two servers on one PostgreSQL give the same answers.
 
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};
 use crate::orders::requests::{OrderCalls, address, order};
@@ -8,7 +7,7 @@ use candor_testkit::Http;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn two(fixture: &OrdersFixture) -> [Http; 2] {
+fn start_two_servers(fixture: &OrdersFixture) -> [Http; 2] {
     [fixture.http(&UNLIMITED), fixture.http(&UNLIMITED)]
 }
 
@@ -18,7 +17,7 @@ fn key_has_the_same_result_on_every_server() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&fixture);
+    let servers = start_two_servers(&fixture);
     let mut first = order("a", "TEA", 2);
     first["order"]["shippingAddress"] = address();
     let id = (&servers[0]).create_order(&first);
@@ -28,7 +27,7 @@ fn key_has_the_same_result_on_every_server() {
     back["outcome"] = json!("refund");
     let mut update = about("u");
     update["updates"] = json!({ "status": "confirmed" });
-    let story: [(&str, Value); 7] = [
+    let calls: [(&str, Value); 7] = [
         ("create-sales-order", first),
         ("create-sales-order", order("b", "NONE", 1)),
         ("update-order", update),
@@ -37,33 +36,33 @@ fn key_has_the_same_result_on_every_server() {
         ("create-return", back),
         ("create-sales-order", order("c", "CUP", 6)),
     ];
-    for (number, (tool, arguments)) in story.iter().enumerate() {
+    for (number, (tool, arguments)) in calls.iter().enumerate() {
         let message = call(1, tool, arguments);
-        let [here, there] = [number % 2, 1 - number % 2].map(|at| &servers[at]);
-        let (mut here, mut there) = (here, there);
+        let [here, other] = [number % 2, 1 - number % 2].map(|at| &servers[at]);
+        let (mut here, mut other) = (here, other);
         let outcome = here.send_message(&message);
-        assert_eq!(there.send_message(&message), outcome, "{tool}");
+        assert_eq!(other.send_message(&message), outcome, "{tool}");
         assert_eq!(here.send_message(&message), outcome, "{tool}");
     }
     let done = "SELECT COUNT(*) FROM records WHERE outcome = 'done'";
     assert_eq!(fixture.database().lines(done), "4");
     let stock = "SELECT on_hand, reserved FROM variants WHERE sku = 'TEA'";
-    // Two left the house; what comes back is looked at before it is sold again.
+    // Two units were shipped; returned units are not in stock before they are inspected.
     assert_eq!(fixture.database().lines(stock), "999998 0");
 }
 
-/// A page that begins on one server goes on at the other.
+/// A list that begins on one server continues on the other.
 #[test]
 fn cursor_works_on_every_server() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&fixture);
+    let servers = start_two_servers(&fixture);
     for number in 0..25 {
         let mut server = &servers[number % 2];
         server.create_order(&order(&format!("k{number}"), "TEA", 1));
     }
-    let mut seen = Vec::new();
+    let mut listed = Vec::new();
     let mut cursor = Value::Null;
     for number in 0.. {
         let mut arguments = json!({ "pageSize": 4, "skus": ["TEA"] });
@@ -71,12 +70,12 @@ fn cursor_works_on_every_server() {
             arguments["cursor"] = cursor;
         }
         let message = call(1, "get-orders", &arguments);
-        let (mut here, mut there) = (&servers[number % 2], &servers[1 - number % 2]);
+        let (mut here, mut other) = (&servers[number % 2], &servers[1 - number % 2]);
         let page = here.send_message(&message);
-        assert_eq!(there.send_message(&message), page);
+        assert_eq!(other.send_message(&message), page);
         let page = &parse(&page)["result"]["structuredContent"];
         let orders = page["orders"].as_array().unwrap();
-        seen.extend(
+        listed.extend(
             orders
                 .iter()
                 .map(|order| order["id"].as_str().unwrap().to_owned()),
@@ -86,12 +85,12 @@ fn cursor_works_on_every_server() {
             break;
         }
     }
-    let each: BTreeSet<_> = seen.iter().collect();
-    assert_eq!((seen.len(), each.len()), (25, 25));
+    let each: BTreeSet<_> = listed.iter().collect();
+    assert_eq!((listed.len(), each.len()), (25, 25));
     let sorted = fixture
         .database()
         .rows("SELECT id FROM orders ORDER BY created_at, id");
-    assert_eq!(sorted.concat(), seen);
+    assert_eq!(sorted.concat(), listed);
 }
 
 /// The same key on both servers at once: one order, and both have its bytes.
@@ -100,7 +99,7 @@ fn concurrent_calls_with_one_key_create_one_order() {
     let Some(fixture) = OrdersFixture::postgres() else {
         return;
     };
-    let servers = two(&fixture);
+    let servers = start_two_servers(&fixture);
     let addresses = servers.each_ref().map(Http::address);
     for round in 0..20 {
         let message = call(
@@ -114,7 +113,7 @@ fn concurrent_calls_with_one_key_create_one_order() {
             let sends: Vec<_> = addresses
                 .iter()
                 .zip(&bodies)
-                .map(|(address, body)| scope.spawn(move || raw(*address, body)))
+                .map(|(address, body)| scope.spawn(move || response_body(*address, body)))
                 .collect();
             sends.into_iter().map(|send| send.join().unwrap()).collect()
         });
@@ -138,7 +137,7 @@ fn concurrent_calls_with_one_key_create_one_order() {
 }
 
 /// The body of the response to one request.
-fn raw(address: std::net::SocketAddr, request: &[u8]) -> String {
+fn response_body(address: std::net::SocketAddr, request: &[u8]) -> String {
     use std::io::{BufRead, BufReader, Read, Write};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.write_all(request).unwrap();
@@ -148,8 +147,8 @@ fn raw(address: std::net::SocketAddr, request: &[u8]) -> String {
         let mut line = String::new();
         stream.read_line(&mut line).unwrap();
         let line = line.trim_end().to_ascii_lowercase();
-        if let Some(said) = line.strip_prefix("content-length: ") {
-            length = said.parse().unwrap();
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.parse().unwrap();
         }
         if line.is_empty() {
             break;

@@ -10,20 +10,20 @@ use tempfile::TempDir;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// Appears in no output, whatever happens.
+/// A token that must appear in no output.
 const CANARY: &str = "canary-3f9a";
 
 fn pong() -> (u16, String) {
     (200, result("1", "{}"))
 }
 
-fn refusal(status: u16, why: &str) -> (u16, String) {
-    let message = format!("Invalid Request: {why}");
+fn refusal(status: u16, reason: &str) -> (u16, String) {
+    let message = format!("Invalid Request: {reason}");
     (status, error("null", -32600, &message))
 }
 
 /// Status and body; every refusal is JSON.
-fn told(response: RawResponse) -> (u16, String) {
+fn status_and_body(response: RawResponse) -> (u16, String) {
     if response.status != 202 {
         assert_eq!(response.header("content-type"), Some("application/json"));
     }
@@ -54,7 +54,11 @@ fn unknown_hosts_are_refused() {
         "[::1]:80",
         " 127.0.0.1 ",
     ] {
-        assert_eq!(told(server.post(PING, &[("Host", host)])), pong(), "{host}");
+        assert_eq!(
+            status_and_body(server.post(PING, &[("Host", host)])),
+            pong(),
+            "{host}"
+        );
     }
     let stranger = refusal(
         403,
@@ -78,19 +82,19 @@ fn unknown_hosts_are_refused() {
         "",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Host", host)])),
+            status_and_body(server.post(PING, &[("Host", host)])),
             stranger,
             "{host}"
         );
     }
     let missing = refusal(403, "the Host header is missing");
     let twice = [("Host", "localhost"), ("Host", "localhost")];
-    assert_eq!(told(server.post(PING, &twice)), missing);
+    assert_eq!(status_and_body(server.post(PING, &twice)), missing);
     let bare = format!(
         "POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{PING}",
         PING.len()
     );
-    assert_eq!(told(server.raw(bare)), missing);
+    assert_eq!(status_and_body(server.raw(bare)), missing);
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn unknown_origins_are_refused() {
         "http://[::1]:1",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Origin", origin)])),
+            status_and_body(server.post(PING, &[("Origin", origin)])),
             pong(),
             "{origin}"
         );
@@ -126,7 +130,7 @@ fn unknown_origins_are_refused() {
         "ftp://localhost",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Origin", origin)])),
+            status_and_body(server.post(PING, &[("Origin", origin)])),
             stranger,
             "{origin}"
         );
@@ -136,7 +140,11 @@ fn unknown_origins_are_refused() {
         ["http://evil.example", "http://localhost"],
     ] {
         let headers = twice.map(|origin| ("Origin", origin));
-        assert_eq!(told(server.post(PING, &headers)), stranger, "{twice:?}");
+        assert_eq!(
+            status_and_body(server.post(PING, &headers)),
+            stranger,
+            "{twice:?}"
+        );
     }
 }
 
@@ -156,7 +164,11 @@ fn more_hosts_and_origins_can_be_allowed() {
         "other.example:99",
         "localhost",
     ] {
-        assert_eq!(told(server.post(PING, &[("Host", host)])), pong(), "{host}");
+        assert_eq!(
+            status_and_body(server.post(PING, &[("Host", host)])),
+            pong(),
+            "{host}"
+        );
     }
     for host in [
         "other.example",
@@ -167,7 +179,7 @@ fn more_hosts_and_origins_can_be_allowed() {
         assert_eq!(server.post(PING, &[("Host", host)]).status, 403, "{host}");
     }
     assert_eq!(
-        told(server.post(PING, &[("Origin", "https://app.example")])),
+        status_and_body(server.post(PING, &[("Origin", "https://app.example")])),
         pong()
     );
     for origin in [
@@ -187,7 +199,7 @@ fn more_hosts_and_origins_can_be_allowed() {
 fn token_is_needed_for_everything_but_health() {
     let (_folder, file) = token();
     let mut server = http(&["--bearer-file", &file]);
-    let wanted = refusal(401, "a bearer token is required");
+    let expected = refusal(401, "a bearer token is required");
     let right = format!("Bearer {CANARY}");
     for wrong in [
         None,
@@ -201,7 +213,7 @@ fn token_is_needed_for_everything_but_health() {
         Some("canary-3f9a"),
     ] {
         let headers: Vec<_> = wrong
-            .map(|shown| ("Authorization", shown))
+            .map(|authorization| ("Authorization", authorization))
             .into_iter()
             .collect();
         let response = server.post(PING, &headers);
@@ -210,7 +222,7 @@ fn token_is_needed_for_everything_but_health() {
             Some("Bearer"),
             "{wrong:?}"
         );
-        assert_eq!(told(response), wanted, "{wrong:?}");
+        assert_eq!(status_and_body(response), expected, "{wrong:?}");
     }
     for fine in [
         right.as_str(),
@@ -218,7 +230,7 @@ fn token_is_needed_for_everything_but_health() {
         "BEARER   canary-3f9a ",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Authorization", fine)])),
+            status_and_body(server.post(PING, &[("Authorization", fine)])),
             pong(),
             "{fine}"
         );
@@ -230,13 +242,13 @@ fn token_is_needed_for_everything_but_health() {
     assert_eq!(server.post(PING, &twice).status, 401);
 
     assert_eq!(server.get("/health", &[]).status, 200);
-    assert_eq!(told(server.get("/metrics", &[])), wanted);
-    assert_eq!(told(server.get("/nowhere", &[])), wanted);
-    let shown = [("Authorization", right.as_str())];
-    let metrics = server.get("/metrics", &shown);
+    assert_eq!(status_and_body(server.get("/metrics", &[])), expected);
+    assert_eq!(status_and_body(server.get("/nowhere", &[])), expected);
+    let authorization = [("Authorization", right.as_str())];
+    let metrics = server.get("/metrics", &authorization);
     assert_eq!(metrics.status, 200);
     assert!(!metrics.text().contains(CANARY));
-    assert_eq!(server.get("/nowhere", &shown).status, 404);
+    assert_eq!(server.get("/nowhere", &authorization).status, 404);
     assert!(!server.process().stderr().contains(CANARY));
 }
 
@@ -270,23 +282,25 @@ fn first_failed_check_decides_the_answer() {
         }
         all
     };
-    let ask = |method: &str, upto| told(server.raw(server.request(method, b"", &headers(upto))));
-    assert_eq!(ask("GET", 0).0, 403);
+    let send = |method: &str, upto| {
+        status_and_body(server.raw(server.request(method, b"", &headers(upto))))
+    };
+    assert_eq!(send("GET", 0).0, 403);
     assert_eq!(
-        ask("GET", 1),
+        send("GET", 1),
         refusal(
             403,
             "the Origin header names another site; see --allowed-origin"
         )
     );
-    assert_eq!(ask("GET", 2), refusal(401, "a bearer token is required"));
-    assert_eq!(ask("GET", 3), refusal(405, "only POST is served here"));
+    assert_eq!(send("GET", 2), refusal(401, "a bearer token is required"));
+    assert_eq!(send("GET", 3), refusal(405, "only POST is served here"));
     assert_eq!(
-        ask("POST", 4),
+        send("POST", 4),
         refusal(415, "Content-Type must be application/json")
     );
-    assert_eq!(ask("POST", 5), refusal(413, "the body is too large"));
-    assert_eq!(ask("POST", 6), (400, error("null", -32700, "Parse error")));
+    assert_eq!(send("POST", 5), refusal(413, "the body is too large"));
+    assert_eq!(send("POST", 6), (400, error("null", -32700, "Parse error")));
 }
 
 #[test]
@@ -299,12 +313,12 @@ fn only_json_is_read() {
         " application/json ;x=y",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Content-Type", kind)])),
+            status_and_body(server.post(PING, &[("Content-Type", kind)])),
             pong(),
             "{kind}"
         );
     }
-    let wanted = refusal(415, "Content-Type must be application/json");
+    let expected = refusal(415, "Content-Type must be application/json");
     for kind in [
         "text/plain",
         "application/json5",
@@ -317,8 +331,8 @@ fn only_json_is_read() {
         ";application/json",
     ] {
         assert_eq!(
-            told(server.post(PING, &[("Content-Type", kind)])),
-            wanted,
+            status_and_body(server.post(PING, &[("Content-Type", kind)])),
+            expected,
             "{kind}"
         );
     }
@@ -326,12 +340,12 @@ fn only_json_is_read() {
         ("Content-Type", "application/json"),
         ("Content-Type", "text/plain"),
     ];
-    assert_eq!(told(server.post(PING, &twice)), wanted);
+    assert_eq!(status_and_body(server.post(PING, &twice)), expected);
     let bare = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{PING}",
         PING.len()
     );
-    assert_eq!(told(server.raw(bare)), wanted);
+    assert_eq!(status_and_body(server.raw(bare)), expected);
 }
 
 #[test]
@@ -346,7 +360,7 @@ fn unknown_paths_are_404() {
         "/mcp/x",
         "/playground/mcp",
     ] {
-        assert_eq!(told(server.get(path, &[])), nothing, "{path}");
+        assert_eq!(status_and_body(server.get(path, &[])), nothing, "{path}");
     }
     let stranger = [("Host", "evil.example")];
     for path in ["/health", "/metrics", "/nowhere", "/mcp"] {
@@ -355,8 +369,8 @@ fn unknown_paths_are_404() {
     }
     assert_eq!(server.post(PING, &stranger).status, 403);
     // A query belongs to the path's server.
-    let asked = http(&[]).at("/mcp?x=1");
-    assert_eq!(told(asked.post(PING, &[])), pong());
+    let server_with_query = http(&[]).at("/mcp?x=1");
+    assert_eq!(status_and_body(server_with_query.post(PING, &[])), pong());
     // A HEAD is answered like a GET, without a body.
     let mut connection = server.connect();
     connection.send("HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -398,18 +412,21 @@ fn health_and_metrics_are_readable() {
         r#"candor_calls_total{tool="",code="-32700"} 1"#,
         r#"candor_call_duration_seconds_count{tool="echo"} 1"#,
     ] {
-        assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+        assert!(
+            text.lines().any(|line_of_metrics| line_of_metrics == line),
+            "{line}\n{text}"
+        );
     }
     assert!(text.ends_with("# EOF\n"));
 }
 
-/// An address that others can reach is served to those who show the token, under its own name.
+/// A public address is served under its own name to clients with the token.
 #[test]
 fn public_address_needs_a_token_and_an_allowed_host() {
     let (_folder, file) = token();
     let server = http(&["--bind", "0.0.0.0", "--bearer-file", &file]);
     let server = server.with_header("Authorization", &format!("Bearer {CANARY}"));
-    for (host, wanted) in [
+    for (host, expected) in [
         ("127.0.0.1", 200),
         ("localhost", 200),
         ("0.0.0.0", 403),
@@ -417,7 +434,7 @@ fn public_address_needs_a_token_and_an_allowed_host() {
     ] {
         assert_eq!(
             server.post(PING, &[("Host", host)]).status,
-            wanted,
+            expected,
             "{host}"
         );
     }

@@ -32,7 +32,7 @@ fn help_goes_to_stdout_and_missing_arguments_fail() {
 }
 
 #[test]
-fn the_version_names_its_commit() {
+fn version_names_its_commit() {
     for flag in ["--version", "-V"] {
         let version = run_ok(&[flag]);
         let head = format!("candor {} (", env!("CARGO_PKG_VERSION"));
@@ -85,7 +85,7 @@ fn typo_gets_a_hint() {
 }
 
 #[test]
-fn a_code_is_explained() {
+fn code_is_explained() {
     assert_snapshot!(run_ok(&["explain", "orders/3001"]), @r"
     orders/3001  RATE_LIMIT_EXCEEDED
 
@@ -147,7 +147,7 @@ fn unknown_code_hints_at_a_similar_one() {
     assert!(run_err(&["explain", "--jsno"]).contains("hint: "));
 }
 
-/// The table, the JSON and the committed registry are one.
+/// The table, the JSON and the committed registry agree.
 #[test]
 fn explain_lists_every_code() {
     let table = run_ok(&["explain"]);
@@ -178,14 +178,14 @@ fn explain_lists_every_code() {
     assert_eq!(rows, committed);
 }
 
-/// A reader that goes away early is no failure: `candor explain | head`.
+/// A reader that closes the pipe early is not a failure: `candor explain | head`.
 #[test]
 fn closed_pipe_is_not_a_failure() {
     let script = format!("\"{CANDOR}\" explain --json | head -c 1; exit \"${{PIPESTATUS[0]:-0}}\"");
-    let shown = Command::new("bash").args(["-c", &script]).output().unwrap();
-    assert_eq!(shown.status.code(), Some(0));
+    let result = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(result.status.code(), Some(0));
     assert_eq!(
-        (shown.stdout.as_slice(), shown.stderr.as_slice()),
+        (result.stdout.as_slice(), result.stderr.as_slice()),
         (&b"["[..], &b""[..])
     );
 }
@@ -229,12 +229,12 @@ fn printed_command_of_serve_works() {
     let directory = Directory::new();
     let mut server = serve(&directory, &[]);
     let command = printed_command(&mut server);
-    let tried = Command::new("sh").args(["-c", &command]).output().unwrap();
-    let said = String::from_utf8(tried.stdout).unwrap();
+    let client = Command::new("sh").args(["-c", &command]).output().unwrap();
+    let output = String::from_utf8(client.stdout).unwrap();
     assert_eq!(
-        parse(&said)["result"]["structuredContent"]["content"],
+        parse(&output)["result"]["structuredContent"]["content"],
         SHOWN,
-        "{command}\n{said}"
+        "{command}\n{output}"
     );
     let banner = server
         .process()
@@ -269,16 +269,16 @@ fn printed_command_of_serve_works_with_a_token() {
     let mut server = serve(&directory, &["--bearer-file", &file]);
     let command = printed_command(&mut server);
     let run = |token: &str| {
-        let tried = Command::new("sh")
+        let client = Command::new("sh")
             .args(["-c", &command])
             .env("TOKEN", token)
             .output()
             .unwrap();
-        parse(&String::from_utf8(tried.stdout).unwrap())
+        parse(&String::from_utf8(client.stdout).unwrap())
     };
-    let shown = run("s3cret");
+    let result = run("s3cret");
     assert_eq!(
-        shown["result"]["structuredContent"]["content"], SHOWN,
+        result["result"]["structuredContent"]["content"], SHOWN,
         "{command}"
     );
     assert_eq!(run("wrong")["error"]["code"], -32600, "{command}");
@@ -296,9 +296,9 @@ fn port_in_use_is_reported_with_a_hint() {
         &["playground", "--http"],
     ] {
         let arguments: Vec<_> = command.iter().copied().chain(["--port", &port]).collect();
-        let said = run_err(&arguments).replace(&port, "PORT");
+        let output = run_err(&arguments).replace(&port, "PORT");
         assert_eq!(
-            said,
+            output,
             "error: cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)\n\
              hint: choose another port with --port, or any free one with --port 0\n"
         );
@@ -306,7 +306,7 @@ fn port_in_use_is_reported_with_a_hint() {
 }
 
 #[test]
-fn a_public_address_without_a_token_is_refused() {
+fn public_address_without_a_token_is_refused() {
     for command in [&["serve"][..], &["playground", "--http"]] {
         for address in ["0.0.0.0", "::", "192.0.2.1"] {
             let flags = ["--port", "0", "--bind", address];
@@ -349,7 +349,7 @@ fn missing_and_empty_tokens_are_refused() {
 
 /// However much is logged, stdout is for messages; a log of JSON is JSON, line by line.
 #[test]
-fn the_log_goes_to_stderr() {
+fn log_goes_to_stderr() {
     let mut server = Stdio::spawn(
         CANDOR,
         &["playground", "--log", "trace", "--log-form", "json"],

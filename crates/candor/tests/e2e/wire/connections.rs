@@ -12,7 +12,7 @@ fn pong() -> (u16, String) {
 }
 
 /// Returns how many calls of a tool have ended with a code.
-fn counted(server: &Http, tool: &str, code: &str) -> Option<u64> {
+fn call_count(server: &Http, tool: &str, code: &str) -> Option<u64> {
     let metrics = server.get("/metrics", &[]).text();
     let name = format!(r#"candor_calls_total{{tool="{tool}",code="{code}"}} "#);
     let count = metrics.lines().find_map(|line| line.strip_prefix(&name))?;
@@ -20,7 +20,7 @@ fn counted(server: &Http, tool: &str, code: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_connection_serves_many_requests() {
+fn connection_serves_many_requests() {
     let server = http(&[]);
     let mut connection = server.connect();
     for id in 0..200 {
@@ -172,9 +172,9 @@ fn more_connections_than_the_limit_are_served_in_turn() {
     }
 }
 
-/// Ids belong to their own request: the same one can be in flight many times.
+/// Ids belong to their request: the same id can be in flight many times.
 #[test]
-fn a_slow_call_blocks_no_other_request() {
+fn slow_call_blocks_no_other_request() {
     let server = http(&[]);
     let hang = server.request("POST", call("1", "hang", r#"{"ms":500}"#).as_bytes(), &[]);
     let mut slow: Vec<_> = (0..20).map(|_| server.connect()).collect();
@@ -192,11 +192,11 @@ fn a_slow_call_blocks_no_other_request() {
     }
 }
 
-/// Closing the connection cancels a call of the stateless era, and never one of the older ones.
+/// Closing the connection cancels calls of the stateless era only.
 #[test]
-fn a_closed_connection_cancels_in_the_stateless_era_only() {
+fn closed_connection_cancels_in_the_stateless_era_only() {
     let server = http(&["--conformance"]);
-    // A request that is closed on before it was begun is never begun: try until one was.
+    // A request whose connection closes before it starts never starts, so this is repeated until one has.
     let send_and_leave = |body: &str, headers: &[(&str, &str)]| {
         let mut connection = server.connect();
         connection.send(server.request("POST", body.as_bytes(), headers));
@@ -206,23 +206,23 @@ fn a_closed_connection_cancels_in_the_stateless_era_only() {
     let headers = stateless_headers("tools/call", Some("hang"));
     poll_until(|| {
         send_and_leave(&new, &headers);
-        counted(&server, "hang", "cancelled")
+        call_count(&server, "hang", "cancelled")
     });
-    assert_eq!(counted(&server, "hang", "ok"), None);
+    assert_eq!(call_count(&server, "hang", "ok"), None);
 
     let old = call("1", "flaky", r#"{"script":["delay 100"]}"#);
     poll_until(|| {
         send_and_leave(&old, &[]);
-        counted(&server, "flaky", "ok")
+        call_count(&server, "flaky", "ok")
     });
     let progress =
         r#"{"name":"test_tool_with_progress","arguments":{},"_meta":{"progressToken":1}}"#;
     let progress = request("1", "tools/call", progress);
     poll_until(|| {
         send_and_leave(&progress, &[("Accept", "text/event-stream")]);
-        counted(&server, "test_tool_with_progress", "ok")
+        call_count(&server, "test_tool_with_progress", "ok")
     });
     for tool in ["flaky", "test_tool_with_progress"] {
-        assert_eq!(counted(&server, tool, "cancelled"), None, "{tool}");
+        assert_eq!(call_count(&server, tool, "cancelled"), None, "{tool}");
     }
 }

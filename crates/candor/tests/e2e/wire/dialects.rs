@@ -56,20 +56,20 @@ impl Row {
         self.0["code"].to_string()
     }
 
-    /// A column that a failure may have to say itself, as the tests order it.
-    fn ruled(&self, column: &str, ordered: &'static str) -> &str {
+    /// Returns a column of the row, or `default` if each failure states it.
+    fn column_or(&self, column: &str, default: &'static str) -> &str {
         match self.text(column) {
-            "said_by_each_failure" => ordered,
+            "said_by_each_failure" => default,
             fixed => fixed,
         }
     }
 
     fn retry(&self) -> &str {
-        self.ruled("retry", "never")
+        self.column_or("retry", "never")
     }
 
     fn effect(&self) -> &str {
-        self.ruled("effect", "none")
+        self.column_or("effect", "none")
     }
 
     fn arguments(&self) -> String {
@@ -106,7 +106,7 @@ impl Row {
         format!("{message}; {effect}; {retry}: {remedy}")
     }
 
-    /// The whole answer: what follows the id.
+    /// Returns the answer after its id.
     fn answer(&self, form: Form) -> String {
         let (code, message) = (self.code(), &self.0["message"]);
         match (self.dialect(), form) {
@@ -177,7 +177,7 @@ impl Row {
         )
     }
 
-    /// The status over HTTP: only what is refused before any tool has one of its own.
+    /// Returns the status over HTTP. Only refusals before any tool have their own status.
     fn status(&self) -> u16 {
         match (self.dialect(), self.code().as_str()) {
             ("wire", "-32601" | "-32602") => 200,
@@ -188,7 +188,7 @@ impl Row {
     }
 }
 
-/// A failing result with a text, structured content and what follows `isError`.
+/// Returns a failing result with a text, structured content and the members after `isError`.
 fn failing(text: &str, structured: &str, rest: &str) -> String {
     let structured = match structured {
         "" => String::new(),
@@ -236,7 +236,11 @@ impl Schemas {
     }
 
     fn check(&self, name: &str, value: &Value) {
-        let (_, schema) = self.0.iter().find(|(own, _)| *own == name).unwrap();
+        let (_, schema) = self
+            .0
+            .iter()
+            .find(|(name_of_schema, _)| *name_of_schema == name)
+            .unwrap();
         let wrong: Vec<_> = schema
             .iter_errors(value)
             .map(|error| error.to_string())
@@ -244,7 +248,7 @@ impl Schemas {
         assert!(wrong.is_empty(), "{name}: {wrong:?}\n{value}");
     }
 
-    /// Checks an answer of a dialect, each of its parts against the part's own schema.
+    /// Checks each part of a dialect's answer against its schema.
     fn check_answer(&self, dialect: &str, answer: &Value) {
         if let Some(error) = answer.get("error") {
             return self.check(&format!("{dialect}.error"), error);
@@ -280,20 +284,20 @@ fn every_code_has_its_form() {
     for form in [Form::Protocol, Form::Result] {
         let mut line = stdio(&["--failures", form.flag()]);
         for row in &rows {
-            let wanted = row.answer(form);
+            let expected = row.answer(form);
             let answer = line.ask(call("1", "fail", row.arguments()));
             assert_eq!(
                 mask_times(&answer),
-                format!(r#"{{"jsonrpc":"2.0","id":1,{wanted}}}"#)
+                format!(r#"{{"jsonrpc":"2.0","id":1,{expected}}}"#)
             );
             schemas.check_answer(row.dialect(), &parse(&answer));
 
-            let wanted =
-                wanted.replacen(r#""result":{"#, r#""result":{"resultType":"complete","#, 1);
+            let expected =
+                expected.replacen(r#""result":{"#, r#""result":{"resultType":"complete","#, 1);
             let answer = line.ask(stateless_call("2", "fail", row.arguments()));
             assert_eq!(
                 mask_times(&answer),
-                format!(r#"{{"jsonrpc":"2.0","id":2,{wanted}}}"#)
+                format!(r#"{{"jsonrpc":"2.0","id":2,{expected}}}"#)
             );
             schemas.check_answer(row.dialect(), &parse(&answer));
         }
@@ -311,13 +315,13 @@ fn every_code_has_its_status_over_http() {
     let server = http(&["--failures", "jsonrpc"]);
     for row in Row::all() {
         let response = server.post(call("1", "fail", row.arguments()), &[]);
-        let wanted = format!(
+        let expected = format!(
             r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
             row.answer(Form::Protocol)
         );
         assert_eq!(
             (response.status, mask_times(&response.text())),
-            (row.status(), wanted)
+            (row.status(), expected)
         );
         let after = (row.status() == 503).then_some("1");
         assert_eq!(response.header("retry-after"), after);
@@ -326,7 +330,7 @@ fn every_code_has_its_status_over_http() {
 
 /// Without a flag the era decides: older clients get errors, newer ones results that a model sees.
 #[test]
-fn the_era_decides_the_form() {
+fn era_decides_the_form() {
     let mut line = stdio(&[]);
     let server = http(&[]);
     let rows = Row::all();
@@ -336,19 +340,19 @@ fn the_era_decides_the_form() {
         .unwrap();
     let old = call("1", "fail", row.arguments());
     let new = stateless_call("1", "fail", row.arguments());
-    let wanted = format!(
+    let expected = format!(
         r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
         row.answer(Form::Protocol)
     );
-    assert_eq!(mask_times(&line.ask(old.clone())), wanted);
-    assert_eq!(mask_times(&server.post(old, &[]).text()), wanted);
-    let wanted = row
+    assert_eq!(mask_times(&line.ask(old.clone())), expected);
+    assert_eq!(mask_times(&server.post(old, &[]).text()), expected);
+    let expected = row
         .answer(Form::Result)
         .replacen('{', r#"{"resultType":"complete","#, 1);
-    let wanted = format!(r#"{{"jsonrpc":"2.0","id":1,{wanted}}}"#);
-    assert_eq!(mask_times(&line.ask(new.clone())), wanted);
+    let expected = format!(r#"{{"jsonrpc":"2.0","id":1,{expected}}}"#);
+    assert_eq!(mask_times(&line.ask(new.clone())), expected);
     let response = server.post(new, &stateless_headers("tools/call", Some("fail")));
-    assert_eq!(mask_times(&response.text()), wanted);
+    assert_eq!(mask_times(&response.text()), expected);
 }
 
 /// A failure states the answers that its row leaves open, and its wait.
@@ -361,15 +365,15 @@ fn requested_answers_and_waits_are_returned() {
     };
     let open =
         r#"{"dialect":"github","code":"INTERNAL_ERROR","retry":"after_change","effect":"unknown"}"#;
-    let told = fault(open, "/error/data/fault");
+    let count = fault(open, "/error/data/fault");
     assert_eq!(
-        (&told["retry"], &told["effect"]),
+        (&count["retry"], &count["effect"]),
         (&json!("after_change"), &json!("unknown"))
     );
     let fixed = r#"{"dialect":"github","code":"NOT_FOUND","retry":"same_call","effect":"done"}"#;
-    let told = fault(fixed, "/error/data/fault");
+    let count = fault(fixed, "/error/data/fault");
     assert_eq!(
-        (&told["retry"], &told["effect"]),
+        (&count["retry"], &count["effect"]),
         (&json!("after_change"), &json!("none"))
     );
     let wait = r#"{"dialect":"orders","code":3001,"retry_after_ms":1500}"#;
@@ -392,11 +396,11 @@ fn requested_answers_and_waits_are_returned() {
     );
 }
 
-/// The words below a code are contract too: each one reaches its place in the answer.
+/// Each reason of a code is part of the contract and is in the answer.
 #[test]
 fn every_reason_is_returned() {
     let (mut line, schemas) = (stdio(&[]), Schemas::new());
-    let mut told = 0;
+    let mut count = 0;
     for row in Row::all() {
         for reason in row.0["reasons"].as_array().into_iter().flatten() {
             let name = reason["name"].as_str().unwrap();
@@ -406,34 +410,37 @@ fn every_reason_is_returned() {
             let answer = parse(&line.ask(call("1", "fail", &arguments)));
             schemas.check_answer(row.dialect(), &answer);
             let result = &answer["result"];
-            let seen = match row.dialect() {
+            let reason = match row.dialect() {
                 "orders" => result["error"]["details"]["originalError"].clone(),
                 _ => parse(result["content"][0]["text"].as_str().unwrap())["invariant_id"].clone(),
             };
-            assert_eq!(seen, name, "{answer}");
-            told += 1;
+            assert_eq!(reason, name, "{answer}");
+            count += 1;
         }
     }
-    assert!(told > 0);
+    assert!(count > 0);
 }
 
 /// A bug in a tool is the dialect's internal error; the server and every other call live on.
 #[test]
-fn a_panic_is_an_answer() {
+fn panic_gets_an_answer() {
     let mut line = stdio(&[]);
     let server = http(&[]);
     let internal = Row::all()
         .into_iter()
         .find(|row| row.dialect() == "candor" && row.code() == "\"internal\"")
         .unwrap();
-    let wanted = |id: &str| {
+    let expected = |id: &str| {
         let answer = internal.answer(Form::Result);
         format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)
     };
     line.send_line(call("\"slow\"", "hang", r#"{"ms":100}"#));
     for id in ["1", "2", "3"] {
         line.send_line(call(id, "panic", "{}"));
-        assert_eq!(server.post(call(id, "panic", "{}"), &[]).text(), wanted(id));
+        assert_eq!(
+            server.post(call(id, "panic", "{}"), &[]).text(),
+            expected(id)
+        );
     }
     let script = r#"{"script":["panic","ok"]}"#;
     line.send_line(call("4", "flaky", script));
@@ -445,10 +452,10 @@ fn a_panic_is_an_answer() {
         r#"{"content":[{"type":"text","text":"{\"call\":1}"}],"structuredContent":{"call":1}}"#;
     let all = [
         result("\"slow\"", hung),
-        wanted("1"),
-        wanted("2"),
-        wanted("3"),
-        wanted("4"),
+        expected("1"),
+        expected("2"),
+        expected("3"),
+        expected("4"),
         result("5", done),
     ];
     assert_eq!(
@@ -457,9 +464,9 @@ fn a_panic_is_an_answer() {
     );
 }
 
-/// The time for a call is over: told in the dialect, whatever the tool was doing.
+/// A call that exceeds its deadline gets a failure in its dialect.
 #[test]
-fn a_deadline_is_an_answer() {
+fn deadline_gets_an_answer() {
     let mut line = stdio(&["--deadline-ms", "50"]);
     let server = http(&["--deadline-ms", "50"]);
     let sent = call("1", "hang", "{}");

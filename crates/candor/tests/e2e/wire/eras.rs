@@ -53,7 +53,7 @@ fn header_and_meta_decide_the_era() {
     let server = http(&[]);
     let list = |params: &str| request("1", "tools/list", params);
     let with = |revision: &str| list(&format!(r#"{{"_meta":{}}}"#, meta(revision)));
-    let ask = |revision: Option<&str>, body: &str| {
+    let send = |revision: Option<&str>, body: &str| {
         let mut headers = vec![("Mcp-Method", "tools/list")];
         headers.extend(revision.map(|revision| ("MCP-Protocol-Version", revision)));
         let response = server.post(body, &headers);
@@ -62,7 +62,7 @@ fn header_and_meta_decide_the_era() {
     let none = list("{}");
 
     for revision in HANDSHAKE.into_iter().map(Some).chain([None]) {
-        let (status, answer) = ask(revision, &none);
+        let (status, answer) = send(revision, &none);
         assert_eq!(
             (status, served(&answer)),
             (200, Served::Handshake),
@@ -71,7 +71,7 @@ fn header_and_meta_decide_the_era() {
     }
     for revision in HANDSHAKE {
         for header in [None, Some(revision)] {
-            let (status, answer) = ask(header, &with(revision));
+            let (status, answer) = send(header, &with(revision));
             assert_eq!(
                 (status, served(&answer)),
                 (200, Served::Handshake),
@@ -79,7 +79,7 @@ fn header_and_meta_decide_the_era() {
             );
         }
     }
-    let (status, answer) = ask(Some(STATELESS), &with(STATELESS));
+    let (status, answer) = send(Some(STATELESS), &with(STATELESS));
     assert_eq!((status, served(&answer)), (200, Served::Stateless));
 
     let incomplete = (400, error("1", -32602, INCOMPLETE));
@@ -99,10 +99,10 @@ fn header_and_meta_decide_the_era() {
         odd_capabilities,
         odd_version,
     ] {
-        assert_eq!(ask(Some(STATELESS), &list(params)), incomplete, "{params}");
+        assert_eq!(send(Some(STATELESS), &list(params)), incomplete, "{params}");
     }
     let bare = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    assert_eq!(ask(Some(STATELESS), bare), incomplete);
+    assert_eq!(send(Some(STATELESS), bare), incomplete);
 
     let missing = (
         400,
@@ -112,7 +112,7 @@ fn header_and_meta_decide_the_era() {
             "Header mismatch: MCP-Protocol-Version is missing",
         ),
     );
-    assert_eq!(ask(None, &with(STATELESS)), missing);
+    assert_eq!(send(None, &with(STATELESS)), missing);
     let other = (
         400,
         error(
@@ -122,10 +122,10 @@ fn header_and_meta_decide_the_era() {
         ),
     );
     for header in ["2025-06-18", "v999", ""] {
-        assert_eq!(ask(Some(header), &with(STATELESS)), other, "{header}");
+        assert_eq!(send(Some(header), &with(STATELESS)), other, "{header}");
     }
-    assert_eq!(ask(Some(STATELESS), &with("v999")), other);
-    assert_eq!(ask(Some(STATELESS), &with("2025-06-18")), other);
+    assert_eq!(send(Some(STATELESS), &with("v999")), other);
+    assert_eq!(send(Some(STATELESS), &with("2025-06-18")), other);
 
     for (header, body, requested) in [
         (Some("v999"), &none, "v999"),
@@ -140,7 +140,7 @@ fn header_and_meta_decide_the_era() {
         (Some("\u{e9}"), &none, "\u{e9}"),
     ] {
         assert_eq!(
-            ask(header, body),
+            send(header, body),
             (400, unsupported("1", requested)),
             "{header:?}"
         );
@@ -156,48 +156,48 @@ fn duplicate_revision_header_is_refused() {
         ("MCP-Protocol-Version", "2025-06-18"),
     ];
     let response = server.post(request("1", "ping", "{}"), &twice);
-    let wanted = unsupported("1", "2025-06-18, 2025-06-18");
-    assert_eq!((response.status, response.text()), (400, wanted));
+    let expected = unsupported("1", "2025-06-18, 2025-06-18");
+    assert_eq!((response.status, response.text()), (400, expected));
 }
 
 #[test]
 fn meta_alone_decides_the_era_on_stdio() {
     let mut server = stdio(&[]);
-    let mut ask = |params: &str| server.ask(request("1", "tools/list", params));
+    let mut send = |params: &str| server.ask(request("1", "tools/list", params));
     let with = |revision: &str| format!(r#"{{"_meta":{}}}"#, meta(revision));
-    assert_eq!(served(&ask("{}")), Served::Handshake);
-    assert_eq!(served(&ask(&with(STATELESS))), Served::Stateless);
-    assert_eq!(served(&ask("{}")), Served::Handshake);
+    assert_eq!(served(&send("{}")), Served::Handshake);
+    assert_eq!(served(&send(&with(STATELESS))), Served::Stateless);
+    assert_eq!(served(&send("{}")), Served::Handshake);
     for revision in HANDSHAKE {
-        assert_eq!(served(&ask(&with(revision))), Served::Handshake);
+        assert_eq!(served(&send(&with(revision))), Served::Handshake);
     }
-    assert_eq!(ask(&with("v999")), unsupported("1", "v999"));
+    assert_eq!(send(&with("v999")), unsupported("1", "v999"));
     let version_only = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
-    assert_eq!(ask(version_only), error("1", -32602, INCOMPLETE));
+    assert_eq!(send(version_only), error("1", -32602, INCOMPLETE));
 }
 
 #[test]
 fn each_revision_of_the_handshake_is_answered_with_itself() {
     let mut line = stdio(&[]);
     let post = http(&[]);
-    let known = HANDSHAKE.map(|revision| (revision, revision));
+    let revisions = HANDSHAKE.map(|revision| (revision, revision));
     let unknown =
         ["2023-01-01", "2026-07-28", "2099-12-31", "", "x"].map(|odd| (odd, "2025-11-25"));
-    for (asked, answered) in known.into_iter().chain(unknown) {
+    for (offered, chosen) in revisions.into_iter().chain(unknown) {
         let params = format!(
-            r#"{{"protocolVersion":"{asked}","capabilities":{{"sampling":{{}}}},"clientInfo":{{"name":"e2e","version":"1"}}}}"#
+            r#"{{"protocolVersion":"{offered}","capabilities":{{"sampling":{{}}}},"clientInfo":{{"name":"e2e","version":"1"}}}}"#
         );
         let sent = request("0", "initialize", &params);
-        let wanted = result(
+        let expected = result(
             "0",
             &format!(
-                r#"{{"protocolVersion":"{answered}","capabilities":{{"tools":{{}}}},"serverInfo":{}}}"#,
+                r#"{{"protocolVersion":"{chosen}","capabilities":{{"tools":{{}}}},"serverInfo":{}}}"#,
                 server_info()
             ),
         );
-        assert_eq!(line.ask(sent.clone()), wanted);
+        assert_eq!(line.ask(sent.clone()), expected);
         let response = post.post(&sent, &[]);
-        assert_eq!((response.status, response.text()), (200, wanted));
+        assert_eq!((response.status, response.text()), (200, expected));
         assert_eq!(response.header("mcp-session-id"), None);
     }
     line.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -212,7 +212,7 @@ fn each_revision_of_the_handshake_is_answered_with_itself() {
 }
 
 #[test]
-fn the_stateless_era_has_its_own_results() {
+fn stateless_era_has_its_own_results() {
     let mut line = stdio(&[]);
     let post = http(&[]);
     let params = format!(r#"{{"_meta":{META}}}"#);
@@ -228,7 +228,7 @@ fn the_stateless_era_has_its_own_results() {
     );
     let listed = format!(r#"{{"resultType":"complete","tools":{tools},{keep}}}"#);
     let echoed = r#"{"resultType":"complete","content":[{"type":"text","text":"{\"text\":\"hi\"}"}],"structuredContent":{"text":"hi"}}"#;
-    for (method, name, sent, wanted) in [
+    for (method, name, sent, expected) in [
         (
             "server/discover",
             None,
@@ -248,12 +248,12 @@ fn the_stateless_era_has_its_own_results() {
             echoed,
         ),
     ] {
-        let wanted = result("1", wanted);
-        assert_eq!(line.ask(sent.clone()), wanted);
+        let expected = result("1", expected);
+        assert_eq!(line.ask(sent.clone()), expected);
         let response = post.post(&sent, &stateless_headers(method, name));
         assert_eq!(
             (response.status, response.text()),
-            (200, wanted),
+            (200, expected),
             "{method}"
         );
         assert_eq!(response.header("mcp-session-id"), None);
@@ -283,8 +283,13 @@ fn headers_mirror_the_body_in_the_stateless_era() {
     let text = stateless_call("1", "test_simple_text", "{}");
     let new = ("MCP-Protocol-Version", STATELESS);
     let call = ("Mcp-Method", "tools/call");
-    let mismatch = |what: &str| (400, error("1", -32020, &format!("Header mismatch: {what}")));
-    let ask = |body: &str, headers: &[(&str, &str)]| {
+    let mismatch = |reason: &str| {
+        (
+            400,
+            error("1", -32020, &format!("Header mismatch: {reason}")),
+        )
+    };
+    let send = |body: &str, headers: &[(&str, &str)]| {
         let response = server.post(body, headers);
         (response.status, response.text())
     };
@@ -299,78 +304,84 @@ fn headers_mirror_the_body_in_the_stateless_era() {
     let no_name = mismatch("Mcp-Name is missing");
     let odd_name = mismatch("Mcp-Name is not the body's");
 
-    fine(ask(&list, &[new, ("Mcp-Method", "tools/list")]));
-    fine(ask(
+    fine(send(&list, &[new, ("Mcp-Method", "tools/list")]));
+    fine(send(
         &list,
         &[
             ("mcp-protocol-version", STATELESS),
             ("mcp-method", "tools/list"),
         ],
     ));
-    fine(ask(
+    fine(send(
         &list,
         &[
             ("MCP-PROTOCOL-VERSION", "  2026-07-28 "),
             ("MCP-METHOD", " tools/list\t"),
         ],
     ));
-    fine(ask(
+    fine(send(
         &list,
         &[new, ("Mcp-Method", "tools/list"), ("Mcp-Name", "anything")],
     ));
-    assert_eq!(ask(&list, &[new]), no_method);
+    assert_eq!(send(&list, &[new]), no_method);
     assert_eq!(
-        ask(&list, &[new, ("Mcp-Method", "prompts/list")]),
+        send(&list, &[new, ("Mcp-Method", "prompts/list")]),
         odd_method
     );
-    assert_eq!(ask(&list, &[new, ("Mcp-Method", "TOOLS/LIST")]), odd_method);
-    assert_eq!(ask(&list, &[new, ("Mcp-Method", "")]), odd_method);
+    assert_eq!(
+        send(&list, &[new, ("Mcp-Method", "TOOLS/LIST")]),
+        odd_method
+    );
+    assert_eq!(send(&list, &[new, ("Mcp-Method", "")]), odd_method);
 
-    fine(ask(&text, &[new, call, ("Mcp-Name", "test_simple_text")]));
-    fine(ask(
+    fine(send(&text, &[new, call, ("Mcp-Name", "test_simple_text")]));
+    fine(send(
         &text,
         &[new, call, ("Mcp-Name", "   test_simple_text  ")],
     ));
-    assert_eq!(ask(&text, &[new, call]), no_name);
-    assert_eq!(ask(&text, &[new, call, ("Mcp-Name", "wrong")]), odd_name);
+    assert_eq!(send(&text, &[new, call]), no_name);
+    assert_eq!(send(&text, &[new, call, ("Mcp-Name", "wrong")]), odd_name);
     assert_eq!(
-        ask(&text, &[new, call, ("Mcp-Name", "TEST_SIMPLE_TEXT")]),
+        send(&text, &[new, call, ("Mcp-Name", "TEST_SIMPLE_TEXT")]),
         odd_name
     );
     assert_eq!(
-        ask(&text, &[new, ("Mcp-Name", "test_simple_text")]),
+        send(&text, &[new, ("Mcp-Name", "test_simple_text")]),
         no_method
     );
 
-    // A name that no header can hold, or that looks like a written one, is written in Base64.
+    // A name that is not a valid header value, or that contains the marks, is written in Base64.
     let plain = ("Mcp-Name", "=?base64?dGVzdF9zaW1wbGVfdGV4dA==?=");
-    fine(ask(&text, &[new, call, plain]));
+    fine(send(&text, &[new, call, plain]));
     for broken in [
         "=?base64?dGVzdF9zaW1wbGVfdGV4dA?=",
         "=?base64?dGVzdF9zaW1wbGVfdGV4d!==?=",
     ] {
-        assert_eq!(ask(&text, &[new, call, ("Mcp-Name", broken)]), odd_name);
+        assert_eq!(send(&text, &[new, call, ("Mcp-Name", broken)]), odd_name);
     }
     let accented = stateless_call("1", "\u{e9}", "{}");
     let unknown_name = error("1", -32602, "Unknown tool: \u{e9}");
-    for shown in ["=?base64?w6k=?=", "\u{e9}"] {
-        let wanted = (200, unknown_name.clone());
-        assert_eq!(ask(&accented, &[new, call, ("Mcp-Name", shown)]), wanted);
+    for encoded in ["=?base64?w6k=?=", "\u{e9}"] {
+        let expected = (200, unknown_name.clone());
+        assert_eq!(
+            send(&accented, &[new, call, ("Mcp-Name", encoded)]),
+            expected
+        );
     }
 
     // The body decides about values that headers cannot contain.
     let nameless = request("1", "tools/call", &params);
     let missing = error("1", -32602, "Invalid params: params.name is missing");
-    assert_eq!(ask(&nameless, &[new, call]), (200, missing));
+    assert_eq!(send(&nameless, &[new, call]), (200, missing));
     let unknown = stateless_call("1", "nope", "{}");
     let unknown_tool = error("1", -32602, "Unknown tool: nope");
     assert_eq!(
-        ask(&unknown, &[new, call, ("Mcp-Name", "nope")]),
+        send(&unknown, &[new, call, ("Mcp-Name", "nope")]),
         (200, unknown_tool)
     );
-    // In the handshake era the headers say nothing.
+    // In the handshake era the headers are ignored.
     let old = crate::requests::call("1", "test_simple_text", "{}");
-    assert_eq!(ask(&old, &[("Mcp-Method", "x"), ("Mcp-Name", "y")]).0, 200);
+    assert_eq!(send(&old, &[("Mcp-Method", "x"), ("Mcp-Name", "y")]).0, 200);
 }
 
 #[test]
@@ -390,12 +401,12 @@ fn methods_of_the_handshake_do_not_exist_in_the_stateless_era() {
         "unknown/method",
     ] {
         let sent = request("500", method, &params);
-        let wanted = error("500", -32601, &format!("Method not found: {method}"));
-        assert_eq!(line.ask(sent.clone()), wanted);
+        let expected = error("500", -32601, &format!("Method not found: {method}"));
+        assert_eq!(line.ask(sent.clone()), expected);
         let response = post.post(&sent, &stateless_headers(method, None));
         assert_eq!(
             (response.status, response.text()),
-            (404, wanted),
+            (404, expected),
             "{method}"
         );
         let unmirrored = post.post(&sent, &[("MCP-Protocol-Version", STATELESS)]);
@@ -428,7 +439,7 @@ fn capabilities_are_read_on_both_transports() {
     let mut line = stdio(&["--conformance"]);
     let post = http(&["--conformance"]);
     let tool = "test_missing_capability";
-    let mut ask = |capabilities: &str, info: &str| {
+    let mut send = |capabilities: &str, info: &str| {
         let revision = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
         let meta = format!(
             r#"{{{revision},"io.modelcontextprotocol/clientCapabilities":{capabilities}{info}}}"#
@@ -443,11 +454,11 @@ fn capabilities_are_read_on_both_transports() {
     let info = r#","io.modelcontextprotocol/clientInfo":{"name":"e2e","version":"1"}"#;
     for info in ["", info] {
         let refused = r#"{"jsonrpc":"2.0","id":401,"error":{"code":-32021,"message":"Missing client capability","data":{"requiredCapabilities":{"sampling":{}}}}}"#;
-        assert_eq!(ask("{}", info), (400, refused.to_owned()));
-        let wanted = r#"{"resultType":"complete","content":[{"type":"text","text":"The client can sample."}]}"#;
+        assert_eq!(send("{}", info), (400, refused.to_owned()));
+        let expected = r#"{"resultType":"complete","content":[{"type":"text","text":"The client can sample."}]}"#;
         assert_eq!(
-            ask(r#"{"sampling":{}}"#, info),
-            (200, result("401", wanted))
+            send(r#"{"sampling":{}}"#, info),
+            (200, result("401", expected))
         );
     }
 }
@@ -459,14 +470,14 @@ fn only_post_is_served() {
     for method in ["GET", "DELETE", "PUT", "PATCH", "OPTIONS"] {
         for revision in [None, Some("2025-11-25"), Some(STATELESS)] {
             let headers: Vec<_> = revision
-                .map(|known| ("MCP-Protocol-Version", known))
+                .map(|revisions| ("MCP-Protocol-Version", revisions))
                 .into_iter()
                 .collect();
             let response = server.raw(server.request(method, b"", &headers));
-            let wanted = error("null", -32600, "Invalid Request: only POST is served here");
+            let expected = error("null", -32600, "Invalid Request: only POST is served here");
             assert_eq!(
                 (response.status, response.text()),
-                (405, wanted),
+                (405, expected),
                 "{method}"
             );
             assert_eq!(response.header("allow"), Some("POST"));

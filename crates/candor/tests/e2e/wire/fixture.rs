@@ -5,8 +5,8 @@ use candor_testkit::{Http, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// A lock for tests that open hundreds of connections, because one process can have only so many. Runners that
-/// give each test a process do not need it.
+/// A lock for tests that open hundreds of connections, because the number per process is limited.
+/// Runners that give each test a process do not need it.
 pub(crate) static MANY_CONNECTIONS: Mutex<()> = Mutex::new(());
 
 /// Starts a playground on stdio.

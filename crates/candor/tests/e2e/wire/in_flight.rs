@@ -38,7 +38,7 @@ fn answered(lines: &[String]) -> BTreeMap<String, u32> {
     ids
 }
 
-/// Ends the input; nothing runs any more, so the end comes at once.
+/// Ends the input of a server without running calls, which then ends at once.
 fn ends_soon(mut server: Stdio) -> Vec<String> {
     server.close();
     let rest = server.rest();
@@ -60,7 +60,7 @@ fn slow_call_blocks_no_other() {
 }
 
 #[test]
-fn a_thousand_calls_in_flight_are_each_answered_once() {
+fn thousand_calls_in_flight_are_each_answered_once() {
     let mut server = stdio(&[]);
     let all: String = (0..1_000)
         .map(|id| call(id.to_string(), "hang", r#"{"ms":300}"#) + "\n")
@@ -99,7 +99,7 @@ fn calls_beyond_the_bound_wait_their_turn() {
 
 /// A client that does not read gets everything once it does.
 #[test]
-fn answers_wait_for_a_client_that_does_not_read() {
+fn answers_wait_until_the_client_reads() {
     let mut server = stdio(&[]);
     let all: String = (0..4_000)
         .map(|id| {
@@ -111,7 +111,7 @@ fn answers_wait_for_a_client_that_does_not_read() {
         })
         .collect();
     server.send(all);
-    // The server does what it can without anybody reading.
+    // The server works as far as it can while the client does not read.
     assert_eq!(
         server.process().exit_within(Duration::from_millis(300)),
         None
@@ -122,7 +122,7 @@ fn answers_wait_for_a_client_that_does_not_read() {
 }
 
 #[test]
-fn an_id_in_flight_cannot_be_used_again() {
+fn id_in_flight_cannot_be_used_again() {
     let mut server = stdio(&[]);
     for id in ["1", "\"1\"", "\"\"", "-7"] {
         server.send_line(call(id, "hang", "{}"));
@@ -132,7 +132,7 @@ fn an_id_in_flight_cannot_be_used_again() {
         assert_eq!(server.ask(request(id, "ping", "{}")), again);
         assert_eq!(server.ask(request(id, "tools/list", "{}")), again);
     }
-    // The same id in another spelling is the same id, and comes back as it was written.
+    // Another spelling of an id is the same id, and the answer has it as it was written.
     server.send_line(call("\"a\"", "hang", "{}"));
     let other = r#""\u0061""#;
     assert_eq!(
@@ -144,7 +144,7 @@ fn an_id_in_flight_cannot_be_used_again() {
         server.ask(call("-0", "hang", "{}")),
         error("-0", -32600, TWICE)
     );
-    // Another id is free, and so is one that was answered.
+    // Another id can be used, and so can the id of an answered call.
     assert_eq!(server.ask(call("8", "hang", r#"{"ms":1}"#)), hung("8", 1));
     assert_eq!(server.ask(call("8", "hang", r#"{"ms":1}"#)), hung("8", 1));
     for id in ["1", "\"1\"", "\"\"", "-7", other, "-0"] {
@@ -154,9 +154,9 @@ fn an_id_in_flight_cannot_be_used_again() {
 }
 
 #[test]
-fn a_cancelled_call_is_not_answered_and_its_id_is_free() {
+fn cancelled_call_is_not_answered_and_its_id_is_free() {
     let mut server = stdio(&[]);
-    // All in one piece: nothing may depend on how fast the cancelled call ends.
+    // Sent in one piece, so that nothing depends on how fast the cancelled call ends.
     let all = [
         call("1", "hang", "{}"),
         cancel("1"),
@@ -166,7 +166,7 @@ fn a_cancelled_call_is_not_answered_and_its_id_is_free() {
     let echoed = r#"{"content":[{"type":"text","text":"{\"text\":\"again\"}"}],"structuredContent":{"text":"again"}}"#;
     assert_eq!(server.line(), Some(result("1", echoed)));
     assert_eq!(server.ask(call("1", "hang", r#"{"ms":20}"#)), hung("1", 20));
-    // The cancelled call did not take the later one's place in the set with it.
+    // The end of the cancelled call does not remove the later call with the same id.
     server.send_line(call("2", "hang", "{}"));
     server.send_line(cancel("2"));
     server.send_line(call("2", "hang", "{}"));
@@ -179,7 +179,7 @@ fn a_cancelled_call_is_not_answered_and_its_id_is_free() {
 }
 
 #[test]
-fn only_the_id_as_it_is_cancels() {
+fn only_the_same_id_cancels_a_call() {
     let mut server = stdio(&[]);
     server.send_line(call("1", "hang", r#"{"ms":100}"#));
     for wrong in [
@@ -216,7 +216,7 @@ fn many_calls_can_be_cancelled() {
 
 /// A request with an id and the method of a notification is an unknown method.
 #[test]
-fn a_cancel_with_an_id_is_an_unknown_method() {
+fn cancellation_with_an_id_is_an_unknown_method() {
     let mut server = stdio(&[]);
     server.send_line(call("1", "hang", r#"{"ms":50}"#));
     server.send_line(request(

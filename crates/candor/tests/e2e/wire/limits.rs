@@ -1,5 +1,5 @@
 //! Size limits: input beyond a limit is refused, input at the limit is served, and memory
-//! stays bounded whatever is sent.
+//! stays bounded.
 
 use crate::requests::{call, stateless_call, stateless_headers};
 use crate::wire::answers::{error, result};
@@ -11,7 +11,7 @@ const MIB: usize = 1024 * 1024;
 const MAX_LINE: usize = 16 * MIB;
 const MAX_BODY: usize = 10 * MIB;
 
-/// A good request of exactly so many bytes.
+/// Returns a valid request of exactly `bytes` bytes.
 fn sized(bytes: usize) -> Vec<u8> {
     let (head, tail) = (
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":""#,
@@ -30,7 +30,7 @@ fn too_large() -> String {
 }
 
 #[test]
-fn a_line_of_the_limit_is_served_and_one_more_byte_is_not() {
+fn line_over_the_limit_is_refused() {
     let mut server = stdio(&[]);
     assert_eq!(server.ask(sized(MAX_LINE)), result("1", "{}"));
     assert_eq!(server.ask(sized(MAX_LINE + 1)), too_long());
@@ -63,15 +63,15 @@ fn endless_lines_take_bounded_memory() {
     assert_eq!(server.end().0.len(), 0);
 }
 
-/// Many values are refused before they take memory of their own.
+/// Many values are refused before they are allocated.
 #[test]
 fn many_values_take_bounded_memory() {
     let mut server = stdio(&[]);
     wait_until_read(&mut server);
     let many = format!("[{}1]", "1,".repeat(8 * MIB - 2));
-    let wanted = error("null", -32600, "Invalid Request: too many JSON values");
+    let expected = error("null", -32600, "Invalid Request: too many JSON values");
     for _ in 0..3 {
-        assert_eq!(server.ask(many.clone()), wanted);
+        assert_eq!(server.ask(many.clone()), expected);
     }
     let names: String = (0..60_000)
         .map(|name| format!("\"{name}\":{{}},"))
@@ -84,7 +84,7 @@ fn many_values_take_bounded_memory() {
 
 /// A client that sends many requests and reads nothing cannot fill the server's memory.
 #[test]
-fn a_client_that_does_not_read_takes_bounded_memory() {
+fn client_that_does_not_read_takes_bounded_memory() {
     const ANSWERS: usize = 120;
     let mut server = stdio(&[]);
     wait_until_read(&mut server);
@@ -108,20 +108,20 @@ fn a_client_that_does_not_read_takes_bounded_memory() {
 }
 
 #[test]
-fn large_answers_arrive_whole() {
+fn large_answers_arrive_completely() {
     let sent = call("1", "flood", r#"{"bytes":8388608}"#);
-    let wanted = format!(
+    let expected = format!(
         r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#,
         "x".repeat(8 * MIB)
     );
     let mut line = stdio(&[]);
-    assert!(line.ask(sent.clone()) == result("1", &wanted));
+    assert!(line.ask(sent.clone()) == result("1", &expected));
     let server = http(&[]);
-    assert!(server.post(sent, &[]).text() == result("1", &wanted));
+    assert!(server.post(sent, &[]).text() == result("1", &expected));
 }
 
 #[test]
-fn a_body_of_the_limit_is_served_and_one_more_byte_is_not() {
+fn body_over_the_limit_is_refused() {
     let server = http(&[]);
     let response = server.post(sized(MAX_BODY), &[]);
     assert_eq!((response.status, response.text()), (200, result("1", "{}")));
@@ -156,7 +156,7 @@ fn chunked(server: &candor_testkit::Http, body: &[u8], size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_without_an_announced_length_is_counted() {
+fn body_without_a_length_is_counted() {
     let server = http(&[]);
     for size in [1, 7, 1000] {
         let response = server.raw(chunked(&server, &sized(2_000), size));
@@ -184,10 +184,10 @@ fn requests_share_a_bounded_buffer() {
         };
         head + &chunk
     };
-    // Announced, or about to come without an announcement: nothing is held yet.
+    // Bodies with and without a length have not arrived yet, so no memory is held.
     let mut waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
-    for (fixture, connection) in waiting.iter_mut().enumerate() {
-        match fixture % 2 {
+    for (index, connection) in waiting.iter_mut().enumerate() {
+        match index % 2 {
             0 => connection.send(chunked("")),
             _ => connection.send(server.request("POST", b"", &[("Content-Length", "10485760")])),
         }
@@ -212,7 +212,7 @@ fn requests_share_a_bounded_buffer() {
         (503, error("null", -32603, message))
     );
     assert_eq!(full.header("retry-after"), Some("1"));
-    // A small one still fits, and a large one does when the calls have ended.
+    // A small body still fits, and a large one fits when the calls have ended.
     assert_eq!(server.post(ping, &[]).status, 200);
     drop(hanging);
     let fine =

@@ -2,14 +2,14 @@
 
 mod admission;
 mod answers;
-mod broken;
+mod broken_messages;
 mod cli;
 mod connections;
 mod dialects;
-mod ending;
 mod eras;
 mod fixture;
 mod in_flight;
 mod limits;
 mod progress;
 mod secrets;
+mod shutdown;

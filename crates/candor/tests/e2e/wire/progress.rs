@@ -9,7 +9,7 @@ const DONE: &str = r#"{"content":[{"type":"text","text":"Progress was reported."
 const DONE_STATELESS: &str =
     r#"{"resultType":"complete","content":[{"type":"text","text":"Progress was reported."}]}"#;
 
-fn asking(token: &str) -> String {
+fn request_with_token(token: &str) -> String {
     let params =
         format!(r#"{{"name":"{TOOL}","arguments":{{}},"_meta":{{"progressToken":{token}}}}}"#);
     request("1", "tools/call", &params)
@@ -35,26 +35,30 @@ fn reports_come_before_the_answer_on_stdio() {
         r#""\u0041""#,
         "12345678901234567890",
     ] {
-        server.send_line(asking(token));
+        server.send_line(request_with_token(token));
         let lines: Vec<_> = (0..4).map(|_| server.line().unwrap()).collect();
-        let mut wanted = reports(token);
-        wanted.push(result("1", DONE));
-        assert_eq!(lines, wanted);
+        let mut expected = reports(token);
+        expected.push(result("1", DONE));
+        assert_eq!(lines, expected);
     }
     // An invalid progress token requests no progress.
     for token in ["null", "true", "{}", "[]", "1.5"] {
-        assert_eq!(server.ask(asking(token)), result("1", DONE), "{token}");
+        assert_eq!(
+            server.ask(request_with_token(token)),
+            result("1", DONE),
+            "{token}"
+        );
     }
     assert_eq!(server.ask(call("1", TOOL, "{}")), result("1", DONE));
     assert_eq!(server.end().0.len(), 0);
 }
 
 #[test]
-fn events_are_for_those_who_accept_them() {
+fn events_are_sent_only_if_they_are_accepted() {
     let server = http(&["--conformance"]);
-    let mut wanted = reports("\"p\"");
-    wanted.push(result("1", DONE));
-    let stream: String = wanted
+    let mut expected = reports("\"p\"");
+    expected.push(result("1", DONE));
+    let stream: String = expected
         .iter()
         .map(|message| format!("event: message\ndata: {message}\n\n"))
         .collect();
@@ -66,7 +70,7 @@ fn events_are_for_those_who_accept_them() {
         "TEXT/EVENT-STREAM",
         "text/event-stream; q=0.001 ,*/*",
     ] {
-        let response = server.post(asking("\"p\""), &[("Accept", accept)]);
+        let response = server.post(request_with_token("\"p\""), &[("Accept", accept)]);
         assert_eq!(
             (response.status, response.text()),
             (200, stream.clone()),
@@ -89,7 +93,7 @@ fn events_are_for_those_who_accept_them() {
             .map(|accept| ("Accept", accept))
             .into_iter()
             .collect();
-        let response = server.post(asking("\"p\""), &headers);
+        let response = server.post(request_with_token("\"p\""), &headers);
         assert_eq!(
             (response.status, response.text()),
             (200, result("1", DONE)),
@@ -101,16 +105,19 @@ fn events_are_for_those_who_accept_them() {
         ("Accept", "application/json"),
         ("Accept", "text/event-stream"),
     ];
-    assert_eq!(server.post(asking("\"p\""), &twice).text(), stream);
+    assert_eq!(
+        server.post(request_with_token("\"p\""), &twice).text(),
+        stream
+    );
 }
 
 #[test]
-fn what_reports_nothing_is_plain_json() {
+fn call_without_progress_is_plain_json() {
     let server = http(&["--conformance"]);
     let accept = [("Accept", "application/json, text/event-stream")];
-    let plain = |body: String, wanted: String| {
+    let plain = |body: String, expected: String| {
         let response = server.post(body, &accept);
-        assert_eq!((response.status, response.text()), (200, wanted));
+        assert_eq!((response.status, response.text()), (200, expected));
         assert_eq!(response.header("content-type"), Some("application/json"));
     };
     plain(call("1", TOOL, "{}"), result("1", DONE));
@@ -128,7 +135,7 @@ fn what_reports_nothing_is_plain_json() {
 }
 
 #[test]
-fn the_stateless_era_streams_too() {
+fn events_are_sent_in_the_stateless_era() {
     let server = http(&["--conformance"]);
     let meta = r#"{"progressToken":"p","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let params = format!(r#"{{"name":"{TOOL}","arguments":{{}},"_meta":{meta}}}"#);
@@ -137,27 +144,27 @@ fn the_stateless_era_streams_too() {
     let response = server.post(&sent, &headers);
     assert_eq!(response.text(), result("1", DONE_STATELESS));
     headers.push(("Accept", "text/event-stream"));
-    let mut wanted = reports("\"p\"");
-    wanted.push(result("1", DONE_STATELESS));
-    assert_eq!(server.post(&sent, &headers).messages(), wanted);
+    let mut expected = reports("\"p\"");
+    expected.push(result("1", DONE_STATELESS));
+    assert_eq!(server.post(&sent, &headers).messages(), expected);
 }
 
 /// An event stream ends, and the connection can be used again.
 #[test]
-fn a_connection_outlives_its_streams() {
+fn connection_outlives_its_event_streams() {
     let server = http(&["--conformance"]);
     let mut connection = server.connect();
-    let ask = server.request(
+    let request_bytes = server.request(
         "POST",
-        asking("1").as_bytes(),
+        request_with_token("1").as_bytes(),
         &[("Accept", "text/event-stream")],
     );
     for _ in 0..3 {
-        connection.send(&ask);
+        connection.send(&request_bytes);
         assert_eq!(connection.response().messages().len(), 4);
     }
-    // Both in one piece: the second is served after the first one's stream.
-    connection.send([ask.clone(), ask].concat());
+    // Sent in one piece: the second request is served after the first stream.
+    connection.send([request_bytes.clone(), request_bytes].concat());
     assert_eq!(connection.response().messages().len(), 4);
     assert_eq!(connection.response().messages().len(), 4);
 }

@@ -17,7 +17,7 @@ fn token_appears_in_no_output() {
     let nearly = format!("Bearer {CANARY}x");
     let echo = call("1", "echo", r#"{"text":"x"}"#);
     let panic = call("2", "panic", "{}");
-    let mut seen = String::new();
+    let mut output = String::new();
     for (body, token) in [
         (echo.as_str(), right.as_str()),
         (&echo, &nearly),
@@ -25,11 +25,11 @@ fn token_appears_in_no_output() {
         ("{", &right),
         ("{}", "Basic dXNlcg=="),
     ] {
-        seen += &server.post(body, &[("Authorization", token)]).text();
+        output += &server.post(body, &[("Authorization", token)]).text();
     }
-    seen += &server.get("/metrics", &[("Authorization", &right)]).text();
-    seen += &server.get("/health", &[]).text();
-    seen += &server.get("/nothing", &[("Authorization", &nearly)]).text();
+    output += &server.get("/metrics", &[("Authorization", &right)]).text();
+    output += &server.get("/health", &[]).text();
+    output += &server.get("/nothing", &[("Authorization", &nearly)]).text();
     server.signal("TERM");
     assert!(
         server
@@ -37,8 +37,11 @@ fn token_appears_in_no_output() {
             .exit_within(Duration::from_secs(20))
             .is_some()
     );
-    seen += &server.process().whole_stderr(Duration::from_secs(5));
-    assert!(seen.contains("candor_calls_total"), "{seen}");
-    assert!(seen.contains("call failed"), "the log was not read: {seen}");
-    assert!(!seen.contains(CANARY), "{seen}");
+    output += &server.process().whole_stderr(Duration::from_secs(5));
+    assert!(output.contains("candor_calls_total"), "{output}");
+    assert!(
+        output.contains("call failed"),
+        "the log was not read: {output}"
+    );
+    assert!(!output.contains(CANARY), "{output}");
 }

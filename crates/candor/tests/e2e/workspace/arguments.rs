@@ -1,12 +1,12 @@
-//! Wrong arguments of every kind for every tool, by the published schemas, and which of
-//! several violations is reported.
+//! Wrong arguments of every kind for every tool, by the published schemas, and the order of
+//! violations.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan};
 use crate::workspace::listing::listed;
 use serde_json::{Map, Value, json};
 use std::slice::from_ref;
 
-/// Arguments of a tool that are right.
+/// Returns valid arguments of a tool.
 fn base(tool: &str, fixture: &WorkspaceFixture) -> Value {
     let hash = "0".repeat(64);
     match tool {
@@ -38,7 +38,7 @@ fn malformed(schema: &Value) -> Option<Value> {
     schema.get("pattern").map(|_| json!("-"))
 }
 
-/// A value in the right form that is not allowed, where some is not.
+/// Returns a value in the right form that is not allowed, if there is one.
 fn misvalued(schema: &Value) -> Option<Value> {
     let below = schema["minimum"].as_i64().map(|least| json!(least - 1));
     let other = schema.get("enum").map(|_| json!("other"));
@@ -47,7 +47,7 @@ fn misvalued(schema: &Value) -> Option<Value> {
     below.or(other).or(none).or(blank)
 }
 
-struct Listed {
+struct ToolSchema {
     name: String,
     base: Value,
     properties: Map<String, Value>,
@@ -55,7 +55,7 @@ struct Listed {
     requires: bool,
 }
 
-impl Listed {
+impl ToolSchema {
     fn with(&self, members: &[(&str, Value)]) -> Value {
         let mut arguments = self.base.clone();
         for (name, value) in members {
@@ -64,7 +64,7 @@ impl Listed {
         arguments
     }
 
-    /// The members of which there is a wrong value of some kind.
+    /// Returns the members for which `how` gives a wrong value.
     fn wrong(&self, how: impl Fn(&Value) -> Option<Value>) -> Vec<(&str, Value)> {
         let members = self.properties.iter();
         let wrong = members.filter_map(|(name, schema)| Some((name.as_str(), how(schema)?)));
@@ -72,14 +72,14 @@ impl Listed {
     }
 }
 
-fn all(fixture: &WorkspaceFixture, role: &str) -> Vec<Listed> {
+fn tool_schemas(fixture: &WorkspaceFixture, role: &str) -> Vec<ToolSchema> {
     let (_, tools) = listed(fixture, role);
     let read = |tool: &Value| {
         let schema = &tool["inputSchema"];
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["additionalProperties"], false, "{tool}");
         let name = tool["name"].as_str().unwrap().to_owned();
-        Listed {
+        ToolSchema {
             base: base(&name, fixture),
             properties: schema["properties"].as_object().unwrap().clone(),
             requires: schema.get("required").is_some() || schema.get("anyOf").is_some(),
@@ -95,14 +95,14 @@ fn first_violation_decides_the_code() {
         let fixture = WorkspaceFixture::with_plan();
         let mut client = fixture.serve(role, &["--lock-after", "100000"]);
         client.begin_session();
-        let mut check = |tool: &Listed, arguments: Value, code: &str| {
+        let mut check = |tool: &ToolSchema, arguments: Value, code: &str| {
             let failed = client.call_err(&tool.name, arguments.clone());
             assert_eq!(failed.code(), code, "{} {arguments}", tool.name);
             assert!(failed.cause()["violations"].is_array());
         };
-        for tool in all(&fixture, role) {
-            for no_object in [json!([]), json!("text"), json!(5), json!(true)] {
-                check(&tool, no_object, "INVALID_INPUT_TYPE");
+        for tool in tool_schemas(&fixture, role) {
+            for value in [json!([]), json!("text"), json!(5), json!(true)] {
+                check(&tool, value, "INVALID_INPUT_TYPE");
             }
             let mistyped = tool.wrong(|schema| Some(mistyped(schema)));
             let malformed = tool.wrong(malformed);
@@ -121,7 +121,7 @@ fn first_violation_decides_the_code() {
             check(&tool, tool.with(from_ref(&unknown)), "INVALID_INPUT_VALUE");
             for one in &mistyped {
                 check(&tool, tool.with(from_ref(one)), "INVALID_INPUT_TYPE");
-                // Unknown comes before a wrong type, and says so.
+                // An unknown member comes before a wrong type.
                 let both = [unknown.clone(), one.clone()];
                 check(&tool, tool.with(&both), "INVALID_INPUT_VALUE");
             }

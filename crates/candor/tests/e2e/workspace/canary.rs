@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// A token of the right shape; put together here, so that nobody finds one in this file.
+/// Returns a token of the right shape, composed here so that this file contains none.
 fn token() -> String {
     format!("gh{}_{}", 'p', "a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6")
 }

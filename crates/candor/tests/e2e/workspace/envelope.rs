@@ -1,5 +1,5 @@
 //! The envelope on the wire: its members, the stack that only debugging adds, the shapes of causes, and
-//! what is no call of a tool.
+//! requests that are not calls of a tool.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
 use crate::workspace::kernel::lacks_sandbox;
@@ -26,9 +26,9 @@ fn stack_needs_debug_stack_true() {
         let later = client.call_err("read_file", json!({ "path": "src/none" }));
         for failed in [early, later] {
             let keys: Vec<_> = failed.envelope.as_object().unwrap().keys().collect();
-            let wanted = KEYS.iter().copied();
-            let wanted: Vec<_> = wanted.chain(adds.then_some("stack_trace")).collect();
-            assert_eq!(keys, wanted, "DEBUG_STACK={value}");
+            let expected = KEYS.iter().copied();
+            let expected: Vec<_> = expected.chain(adds.then_some("stack_trace")).collect();
+            assert_eq!(keys, expected, "DEBUG_STACK={value}");
             assert_eq!(failed.envelope["stack_trace"].is_string(), adds);
             let line = failed.line.unwrap();
             assert!(!line.to_string().contains("stack_trace"), "{line}");
@@ -133,7 +133,7 @@ fn log_line_has_all_its_members() {
 
 /// A long cause is shortened and marked; the record contains the same text.
 #[test]
-fn a_long_cause_is_cut() {
+fn long_cause_is_cut() {
     if lacks_sandbox() {
         return;
     }

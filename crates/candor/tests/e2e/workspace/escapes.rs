@@ -10,7 +10,7 @@ use std::process::Command;
 /// A text that no tool may return.
 const SECRET: &str = "what is outside";
 
-/// A workspace with a directory beside it, and one whose name only begins like its own.
+/// A workspace with a directory beside it, and a directory whose name begins like that of the workspace.
 fn fixture() -> WorkspaceFixture {
     let fixture = WorkspaceFixture::new();
     fixture.allow(&["**"]);
@@ -31,7 +31,7 @@ fn is_untouched(fixture: &WorkspaceFixture) {
     }
 }
 
-/// Every tool that takes a path, with this one.
+/// Returns every tool that takes a path, with arguments for this path.
 fn tools(path: &str) -> [(&'static str, Value); 7] {
     let hash = sha256(SECRET.as_bytes());
     [
@@ -150,7 +150,7 @@ fn links_that_lead_outside_are_refused() {
     refused(&mut client, "src/loop", &["INVALID_PATH"]);
 }
 
-/// A link within the workspace is followed, and judged by where it leads.
+/// A link within the workspace is followed, and its target decides.
 #[test]
 fn links_inside_the_workspace_are_followed() {
     let fixture = fixture();
@@ -183,7 +183,7 @@ fn links_inside_the_workspace_are_followed() {
     assert_eq!(fixture.read(".git/HEAD"), "ref");
 }
 
-/// Writing replaces the link; the other name keeps what it had.
+/// Writing replaces the link; the other name keeps its content.
 #[test]
 fn hard_links_are_never_written_through() {
     let fixture = fixture();
@@ -215,7 +215,7 @@ fn hard_links_are_never_written_through() {
 #[test]
 fn pipes_and_devices_are_not_opened() {
     let fixture = fixture();
-    for made in [
+    for status in [
         Command::new("mkfifo")
             .arg(fixture.path("src/fifo"))
             .status(),
@@ -223,18 +223,18 @@ fn pipes_and_devices_are_not_opened() {
             .arg(fixture.path_beside("outside/fifo"))
             .status(),
     ] {
-        assert!(made.unwrap().success());
+        assert!(status.unwrap().success());
     }
     symlink("fifo", fixture.path("src/link")).unwrap();
     let mut client = fixture.executor(&[]);
     for path in ["src/fifo", "src/link"] {
         for (tool, arguments) in tools(path) {
             let code = client.call_code(tool, arguments);
-            let wanted = match tool {
+            let expected = match tool {
                 "list_files" => ["INVALID_PATH", "PATH_NOT_FOUND"],
                 _ => ["INVALID_PATH"; 2],
             };
-            assert!(wanted.contains(&code.as_str()), "{tool} {path}: {code}");
+            assert!(expected.contains(&code.as_str()), "{tool} {path}: {code}");
         }
     }
     client.call_ok("list_files", json!({}));

@@ -10,7 +10,7 @@ use std::fs;
 /// The size of the file system in bytes.
 const SIZE: usize = 6 * 1024 * 1024;
 
-/// The code of a call; the files are where this process does not see them by their names.
+/// Returns the code of a call. This process cannot see the files of the server.
 fn code(client: &mut AgentClient, tool: &str, arguments: Value) -> String {
     let answer = client.call(tool, &arguments);
     if answer["result"]["isError"] != true {

@@ -2,7 +2,7 @@
 //! nothing is changed.
 
 use crate::workspace::fixture::{EXECUTOR, PLANNER, WorkspaceFixture, plan, sha256};
-use crate::workspace::kernel::{lacks_sandbox, limit, minding_sizes};
+use crate::workspace::kernel::{lacks_sandbox, limit, with_ignored_size_signal};
 use rustix::process::Resource;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,24 +13,24 @@ const CONFLICT: &str = "<<<<<<< a\n=======\n>>>>>>> b\n";
 
 /// Every file of the workspace but the log, with its hash.
 fn files(fixture: &WorkspaceFixture) -> BTreeMap<PathBuf, String> {
-    fn walk(dir: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    fn walk(dir: &Path, hashes: &mut BTreeMap<PathBuf, String>) {
         for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
-                true => walk(&path, found),
-                false => drop(found.insert(path.clone(), sha256(&fs::read(&path).unwrap()))),
+                true => walk(&path, hashes),
+                false => drop(hashes.insert(path.clone(), sha256(&fs::read(&path).unwrap()))),
             }
         }
     }
-    let mut found = BTreeMap::new();
-    walk(&fixture.root(), &mut found);
-    found.retain(|path, _| !path.to_str().unwrap().contains("audit-log.jsonl"));
-    found
+    let mut hashes = BTreeMap::new();
+    walk(&fixture.root(), &mut hashes);
+    hashes.retain(|path, _| !path.to_str().unwrap().contains("audit-log.jsonl"));
+    hashes
 }
 
 /// Asks on a server with these flags; the code.
 fn first(fixture: &WorkspaceFixture, flags: &[&str], arguments: Value) -> String {
-    let mut client = fixture.client(minding_sizes(&fixture.command(EXECUTOR, flags)));
+    let mut client = fixture.client(with_ignored_size_signal(&fixture.command(EXECUTOR, flags)));
     client.begin_session();
     let pid = client.server.process().pid();
     limit(pid, Resource::Fsize, Some(512 * 1024));
@@ -152,7 +152,7 @@ fn earlier_gate_decides_the_code() {
             "PREFLIGHT_FAILED",
         );
     }
-    // Protected, before a server that only reads: it locks, so it comes last.
+    // A protected path comes before a read-only server. It locks, so it is the last case.
     check(
         &read_only,
         json!({ "path": ".git/HEAD", "content": "x" }),

@@ -16,19 +16,19 @@ pub(crate) fn lacks_sandbox() -> bool {
     true
 }
 
-/// Lets a running process have so much of something, from now on; nothing means as much as there is.
-pub(crate) fn limit(pid: u32, resource: Resource, most: Option<u64>) {
+/// Limits a resource of a running process; `None` removes the limit.
+pub(crate) fn limit(pid: u32, resource: Resource, maximum: Option<u64>) {
     let pid = Pid::from_raw(pid.try_into().unwrap());
-    let had = rustix::process::getrlimit(resource);
+    let limits = rustix::process::getrlimit(resource);
     let limit = Rlimit {
-        current: most.or(had.maximum),
-        maximum: had.maximum,
+        current: maximum.or(limits.maximum),
+        maximum: limits.maximum,
     };
     prlimit(pid, resource, limit).unwrap();
 }
 
-/// The same command in a process that is not ended by a file that grows too large.
-pub(crate) fn minding_sizes(command: &Command) -> Command {
+/// Returns the same command in a process that ignores the signal for files that are too large.
+pub(crate) fn with_ignored_size_signal(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
@@ -36,8 +36,8 @@ pub(crate) fn minding_sizes(command: &Command) -> Command {
     with_settings_of(command, shell)
 }
 
-/// Does something in a thread for which, and for what it starts, these calls fail with an error.
-pub(crate) fn without<T: Send>(
+/// Runs `work` in a thread in which, and in whose child processes, this system call fails.
+pub(crate) fn with_failing_call<T: Send>(
     call: i64,
     rules: Vec<SeccompRule>,
     error: u32,

@@ -10,27 +10,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// So many workspaces, and so many kills in each: a log that was never closed is verified as a whole.
-const PLACES: u64 = 5;
+/// The number of workspaces. The log of each, which was never closed, is verified as a whole.
+const WORKSPACES: u64 = 5;
 const KILLS: u64 = 20;
 const CALLS: u64 = 8;
 const FILES: u64 = 3;
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
-/// Spends some time without sleeping, so that the kill falls anywhere.
-fn spend(time: Duration) {
+/// Spins for some time without sleeping, so that the kill happens at any moment.
+fn spin_for(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
         std::hint::spin_loop();
@@ -38,7 +25,7 @@ fn spend(time: Duration) {
 }
 
 /// The calls of a round; every content is different.
-fn load(round: u64, id: u64) -> (&'static str, Value) {
+fn call_of(round: u64, id: u64) -> (&'static str, Value) {
     let name = |number: u64| format!("src/f{}", number % FILES);
     let content = format!("{round} {id} ").repeat(50);
     match id % 4 {
@@ -57,7 +44,7 @@ fn load(round: u64, id: u64) -> (&'static str, Value) {
     }
 }
 
-/// The content of each file by the log.
+/// Returns the content of each file according to the log.
 fn recorded(lines: &[Value]) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for line in lines {
@@ -77,14 +64,14 @@ fn recorded(lines: &[Value]) -> BTreeMap<String, String> {
 
 /// Checks that there are no leftovers, and that each file has the content of the log.
 fn check(fixture: &WorkspaceFixture) {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for entry in fs::read_dir(fixture.path("src")).unwrap() {
         let entry = entry.unwrap();
         let name = format!("src/{}", entry.file_name().to_str().unwrap());
-        found.insert(name, sha256(&fs::read(entry.path()).unwrap()));
+        files.insert(name, sha256(&fs::read(entry.path()).unwrap()));
     }
-    found.remove("src/a.txt");
-    assert_eq!(found, recorded(&fixture.log_lines()));
+    files.remove("src/a.txt");
+    assert_eq!(files, recorded(&fixture.log_lines()));
 }
 
 fn kill(client: &mut AgentClient) {
@@ -94,13 +81,13 @@ fn kill(client: &mut AgentClient) {
 
 #[test]
 fn acknowledged_writes_survive_a_kill() {
-    let mut dice = Dice(20_260_801);
-    let undone: usize = (0..PLACES).map(|_| kills(&mut dice)).sum();
+    let mut random = fastrand::Rng::with_seed(20_260_801);
+    let undone: usize = (0..WORKSPACES).map(|_| kills(&mut random)).sum();
     assert!(undone > 0, "no kill fell into a write");
 }
 
-/// Kills one server after the other in a workspace; how many writes were undone.
-fn kills(dice: &mut Dice) -> usize {
+/// Kills one server after the other in a workspace. Returns the number of undone writes.
+fn kills(random: &mut fastrand::Rng) -> usize {
     let fixture = WorkspaceFixture::with_plan();
     let mut receipts = Vec::new();
     for round in 0..KILLS {
@@ -110,14 +97,14 @@ fn kills(dice: &mut Dice) -> usize {
             check(&fixture);
         }
         for id in 0..CALLS {
-            let (tool, arguments) = load(round, id);
+            let (tool, arguments) = call_of(round, id);
             client.server.send_line(call(id, tool, &arguments));
         }
         let mut answers = Vec::new();
-        for _ in 0..dice.below(CALLS) {
+        for _ in 0..random.u64(0..CALLS) {
             answers.push(client.server.line().unwrap());
         }
-        spend(Duration::from_micros(dice.below(8000)));
+        spin_for(Duration::from_micros(random.u64(0..8000)));
         kill(&mut client);
         // Answers that were sent before the kill count too.
         answers.extend(client.server.rest());
@@ -139,6 +126,8 @@ fn kills(dice: &mut Dice) -> usize {
         assert_eq!(line["hash"], receipt["hash"]);
     }
     let recoveries = lines.iter().filter(|line| line["tool_name"] == "recovery");
-    let said = recoveries.map(|line| line["cause"]["message"].as_str().unwrap());
-    said.filter(|said| said.ends_with("was undone")).count()
+    let messages = recoveries.map(|line| line["cause"]["message"].as_str().unwrap());
+    messages
+        .filter(|messages| messages.ends_with("was undone"))
+        .count()
 }

@@ -32,7 +32,7 @@ pub(crate) fn listed(fixture: &WorkspaceFixture, role: &str) -> (String, Vec<Val
 #[test]
 fn each_role_lists_its_own_tools() {
     let fixture = WorkspaceFixture::new();
-    let own: [(&str, &[&str]); 2] = [
+    let tools_of_role: [(&str, &[&str]); 2] = [
         (PLANNER, &["lint_plan", "save_plan"]),
         (
             EXECUTOR,
@@ -44,16 +44,16 @@ fn each_role_lists_its_own_tools() {
             ],
         ),
     ];
-    for (role, own) in own {
+    for (role, tools_of_role) in tools_of_role {
         let (text, tools) = listed(&fixture, role);
         assert!(text.len() < 20 * 1024, "{role}: {} bytes", text.len());
         let names: Vec<_> = tools
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        let mut wanted: Vec<_> = BOTH.iter().chain(own).copied().collect();
-        wanted.sort_unstable();
-        assert_eq!(names, wanted, "{role}");
+        let mut expected: Vec<_> = BOTH.iter().chain(tools_of_role).copied().collect();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{role}");
     }
 }
 

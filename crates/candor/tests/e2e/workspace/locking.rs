@@ -17,7 +17,7 @@ fn report(client: &mut AgentClient) -> Value {
 }
 
 /// The workspace is locked by this failure and no other.
-fn is_locked_by(client: &mut AgentClient, first: &CallFailure) {
+fn check_locked_by(client: &mut AgentClient, first: &CallFailure) {
     for (tool, arguments) in [
         ("write_file", write("src/b.txt")),
         ("write_file", write(".git/x")),
@@ -35,7 +35,7 @@ fn is_locked_by(client: &mut AgentClient, first: &CallFailure) {
     }
 }
 
-fn is_free(client: &mut AgentClient) {
+fn check_unlocked(client: &mut AgentClient) {
     client.call_ok("write_file", write("src/free.txt"));
 }
 
@@ -64,7 +64,7 @@ fn write_to_a_protected_path_locks_at_once() {
         let mut client = fixture.executor(&[]);
         let first = client.call_err(tool, arguments);
         assert_eq!(first.code(), "UNAUTHORIZED_ACTION", "{tool}");
-        is_locked_by(&mut client, &first);
+        check_locked_by(&mut client, &first);
         assert!(!fixture.path("src/b.txt").exists());
     }
 }
@@ -100,21 +100,21 @@ fn third_violation_locks() {
         let mut client = fixture.executor(&[]);
         for _ in 0..2 {
             assert_eq!(client.call_code(tool, arguments.clone()), *code);
-            is_free(&mut client);
+            check_unlocked(&mut client);
         }
         let third = client.call_err(tool, arguments.clone());
         assert_eq!(third.code(), *code);
-        is_locked_by(&mut client, &third);
+        check_locked_by(&mut client, &third);
     }
-    // They count together, and as many as the owner says.
+    // Violations count together, up to the number that the owner chooses.
     let fixture = fixture();
     let mut client = fixture.executor(&["--lock-after", "5"]);
     for (tool, arguments, _) in &strikes[..4] {
         client.call_err(tool, arguments.clone());
-        is_free(&mut client);
+        check_unlocked(&mut client);
     }
     let fifth = client.call_err(strikes[4].0, strikes[4].1.clone());
-    is_locked_by(&mut client, &fifth);
+    check_locked_by(&mut client, &fifth);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn other_failures_do_not_lock() {
         for _ in 0..2 {
             assert_eq!(client.call_code(tool, arguments.clone()), code);
         }
-        is_free(&mut client);
+        check_unlocked(&mut client);
     }
     assert_eq!(client.call_ok("session_status", json!({}))["strikes"], 0);
 }
@@ -198,18 +198,18 @@ fn locked_session_can_read_and_a_report_unlocks_it() {
         let failed = client.call_err("read_file", json!({ "path": "../x" }));
         assert_eq!(failed.code(), "PATH_TRAVERSAL_BLOCKED");
     }
-    is_locked_by(&mut client, &first);
-    let begun = client.begin_session();
-    assert_eq!(begun["locked"], true);
-    assert_eq!(begun["lock"]["error_code"], "UNAUTHORIZED_ACTION");
-    let said = report(&mut client);
-    assert_eq!(said["unlocked"], true);
-    let text = fixture.read(said["path"].as_str().unwrap());
+    check_locked_by(&mut client, &first);
+    let session = client.begin_session();
+    assert_eq!(session["locked"], true);
+    assert_eq!(session["lock"]["error_code"], "UNAUTHORIZED_ACTION");
+    let answer = report(&mut client);
+    assert_eq!(answer["unlocked"], true);
+    let text = fixture.read(answer["path"].as_str().unwrap());
     assert!(
         text.contains("So it was.") && text.contains("UNAUTHORIZED_ACTION"),
         "{text}"
     );
-    is_free(&mut client);
+    check_unlocked(&mut client);
     let status = client.call_ok("session_status", json!({}));
     assert_eq!(
         (&status["locked"], &status["strikes"]),
@@ -223,16 +223,16 @@ fn unlock_by_person_refuses_reports() {
     let mut client = fixture.executor(&["--unlock", "person"]);
     let first = client.call_err("write_file", write(".git/HEAD"));
     assert_eq!(report(&mut client)["unlocked"], false);
-    is_locked_by(&mut client, &first);
+    check_locked_by(&mut client, &first);
     client.end();
     // Nor by another server that is started otherwise.
     let mut client = fixture.executor(&[]);
     assert_eq!(report(&mut client)["unlocked"], false);
-    is_locked_by(&mut client, &first);
+    check_locked_by(&mut client, &first);
 }
 
 #[test]
-fn a_lock_outlives_the_process_and_belongs_to_workspace_and_role() {
+fn lock_outlives_the_process_and_belongs_to_workspace_and_role() {
     let fixture = fixture();
     let other = fixture.path_beside("other");
     std::fs::create_dir(&other).unwrap();
@@ -242,11 +242,11 @@ fn a_lock_outlives_the_process_and_belongs_to_workspace_and_role() {
     client.server.process().signal("KILL");
     client.server.exit();
     let mut client = fixture.serve(EXECUTOR, &flags);
-    let begun = client.begin_session();
-    assert_eq!(begun["locked"], true);
-    assert_eq!(begun["lock"]["seq"], first.line.as_ref().unwrap()["seq"]);
-    is_locked_by(&mut client, &first);
-    // The planner of the same workspace, and the executor of another one, are free.
+    let session = client.begin_session();
+    assert_eq!(session["locked"], true);
+    assert_eq!(session["lock"]["seq"], first.line.as_ref().unwrap()["seq"]);
+    check_locked_by(&mut client, &first);
+    // The planner of the same workspace, and the executor of another, are not locked.
     let mut planner = fixture.planner(&[]);
     assert_eq!(
         planner.call_ok("session_status", json!({}))["locked"],
@@ -257,10 +257,10 @@ fn a_lock_outlives_the_process_and_belongs_to_workspace_and_role() {
         json!({ "plan": plan(json!({ "allow": ["src/**"] })) }),
     );
     let mut elsewhere = fixture.serve(EXECUTOR, &flags);
-    let begun = elsewhere.call_ok("begin_session", json!({ "workspace_root": other }));
-    assert_eq!(begun["locked"], false);
+    let session = elsewhere.call_ok("begin_session", json!({ "workspace_root": other }));
+    assert_eq!(session["locked"], false);
     // Another server of the role unlocks it for all.
     let mut second = fixture.executor(&[]);
     assert_eq!(report(&mut second)["unlocked"], true);
-    is_free(&mut client);
+    check_unlocked(&mut client);
 }

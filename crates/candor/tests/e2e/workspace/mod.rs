@@ -18,5 +18,5 @@ mod race;
 mod requests;
 
 mod recovery;
-mod shared;
+mod several_processes;
 mod waiting;

@@ -117,7 +117,7 @@ fn obligation_8_the_entry_is_written_before_the_answer() {
     for _ in 0..20 {
         let before = fixture.log_lines().len();
         let failed = client.call_err("read_file", json!({ "path": "none" }));
-        // The answer has only just come, and its line is there.
+        // The line is in the log as soon as the answer arrives.
         let lines = fixture.log_lines();
         assert_eq!(lines.len(), before + 1);
         assert_eq!(lines.last(), failed.line.as_ref());

@@ -36,7 +36,7 @@ fn run(mut client: AgentClient, calls: &[(&str, Value)], until: Instant) -> (u32
             match outcome(&answer).as_str() {
                 "ok" => well += 1,
                 "OUTSIDE_WORKSPACE" => out += 1,
-                // Something was gone for a moment, or was not what it had been a moment ago.
+                // Something was missing for a moment, or had changed.
                 "PATH_NOT_FOUND"
                 | "FILE_NOT_FOUND"
                 | "HASH_MISMATCH"

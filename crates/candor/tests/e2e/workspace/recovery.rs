@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 const HEAD: &str = "candor-journal/1 ";
 
-/// A workspace whose last change was one write, by a process that has ended; the journal of that.
-fn wrote() -> (WorkspaceFixture, PathBuf) {
+/// Returns a workspace whose last change was one write of a process that has ended, and the journal of it.
+fn interrupted_write() -> (WorkspaceFixture, PathBuf) {
     let fixture = WorkspaceFixture::with_plan();
     let mut client = fixture.executor(&[]);
     client.call_ok(
@@ -22,8 +22,8 @@ fn wrote() -> (WorkspaceFixture, PathBuf) {
     (fixture, journal)
 }
 
-/// The entry of a journal as it was before the call was on record, with something else in it.
-fn reopened(journal: &PathBuf, change: impl FnOnce(&mut Value)) {
+/// Changes the entry of a journal back to the state before the call was on record, after `change`.
+fn reopen_journal(journal: &PathBuf, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(journal).unwrap();
     let (_, body) = text.split_once('\n').unwrap();
     let mut body: Value = serde_json::from_str(body).unwrap();
@@ -34,7 +34,7 @@ fn reopened(journal: &PathBuf, change: impl FnOnce(&mut Value)) {
 }
 
 /// Starts a session. Returns the message and line of its recovery.
-fn said(fixture: &WorkspaceFixture) -> (String, Value) {
+fn recovery_message(fixture: &WorkspaceFixture) -> (String, Value) {
     let mut client = fixture.executor(&[]);
     client.call_ok("verify_audit_log", json!({}));
     client.end();
@@ -42,18 +42,18 @@ fn said(fixture: &WorkspaceFixture) -> (String, Value) {
     let lines = fixture.log_lines();
     let mut recoveries = lines.iter().filter(|line| line["tool_name"] == "recovery");
     let line = recoveries.next().unwrap().clone();
-    assert!(recoveries.next().is_none(), "it is said once");
+    assert!(recoveries.next().is_none(), "it is recorded once");
     assert_eq!(line["subject"]["path"], "src/a.txt");
-    let said = line["cause"]["message"].as_str().unwrap().to_owned();
-    (said, line)
+    let message = line["cause"]["message"].as_str().unwrap().to_owned();
+    (message, line)
 }
 
 #[test]
 fn recorded_write_is_completed() {
-    let (fixture, journal) = wrote();
-    reopened(&journal, |_| {});
-    let (said, line) = said(&fixture);
-    assert!(said.ends_with("was finished"), "{said}");
+    let (fixture, journal) = interrupted_write();
+    reopen_journal(&journal, |_| {});
+    let (message, line) = recovery_message(&fixture);
+    assert!(message.ends_with("was finished"), "{message}");
     assert_eq!(line["effect"], "done");
     assert_eq!(fixture.read("src/a.txt"), "new");
     let mut client = fixture.executor(&[]);
@@ -70,16 +70,16 @@ fn recorded_write_is_completed() {
 
 #[test]
 fn unrecorded_write_is_undone() {
-    let (fixture, journal) = wrote();
-    // As a process leaves it that dies between the exchange of the files and the line.
+    let (fixture, journal) = interrupted_write();
+    // The state after a process died between the exchange of the files and the line.
     let aside = std::cell::RefCell::new(String::new());
-    reopened(&journal, |entry| {
+    reopen_journal(&journal, |entry| {
         entry["about"]["request_id"] = json!("of nobody");
         *aside.borrow_mut() = entry["steps"][0]["aside"].as_str().unwrap().to_owned();
     });
     fixture.write(&aside.borrow(), "one\ntwo\nthree\n");
-    let (said, line) = said(&fixture);
-    assert!(said.ends_with("was undone"), "{said}");
+    let (message, line) = recovery_message(&fixture);
+    assert!(message.ends_with("was undone"), "{message}");
     assert_eq!(line["effect"], "none");
     assert_eq!(fixture.read("src/a.txt"), "one\ntwo\nthree\n");
     assert!(!fixture.path(&aside.borrow()).exists());
@@ -88,22 +88,22 @@ fn unrecorded_write_is_undone() {
 /// A file that was changed since is not touched.
 #[test]
 fn file_changed_since_is_not_recovered() {
-    let (fixture, journal) = wrote();
+    let (fixture, journal) = interrupted_write();
     let aside = std::cell::RefCell::new(String::new());
-    reopened(&journal, |entry| {
+    reopen_journal(&journal, |entry| {
         entry["about"]["request_id"] = json!("of nobody");
         *aside.borrow_mut() = entry["steps"][0]["aside"].as_str().unwrap().to_owned();
     });
     fixture.write(&aside.borrow(), "one\ntwo\nthree\n");
     fixture.write("src/a.txt", "by a person");
-    let (said, _) = said(&fixture);
-    assert!(said.contains("somebody has changed since"), "{said}");
+    let (message, _) = recovery_message(&fixture);
+    assert!(message.contains("somebody has changed since"), "{message}");
     assert_eq!(fixture.read("src/a.txt"), "by a person");
 }
 
 #[test]
 fn torn_line_is_moved_aside_and_recorded() {
-    let (fixture, _) = wrote();
+    let (fixture, _) = interrupted_write();
     let log = fixture.read("audit-log.jsonl");
     fixture.write("audit-log.jsonl", format!("{log}{{\"torn\":"));
     let mut client = fixture.executor(&[]);

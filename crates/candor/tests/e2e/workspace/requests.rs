@@ -76,9 +76,9 @@ impl AgentClient {
     }
 
     pub(crate) fn begin_session(&mut self) -> Value {
-        let begun = self.call_ok("begin_session", json!({ "workspace_root": self.root }));
-        self.session = Some(begun["session_id"].as_str().unwrap().to_owned());
-        begun
+        let session = self.call_ok("begin_session", json!({ "workspace_root": self.root }));
+        self.session = Some(session["session_id"].as_str().unwrap().to_owned());
+        session
     }
 
     /// Makes a call and returns the whole answer.
@@ -172,22 +172,24 @@ impl AgentClient {
     /// Checks that the cause has the form that its code demands.
     fn check_cause(code: &str, cause: &Value) {
         let keys: Vec<_> = cause.as_object().unwrap().keys().collect();
-        let begins = |names: &[&str]| keys.iter().zip(names).all(|(key, name)| *key == name);
-        let is = |names: &[&str]| keys.len() == names.len() && begins(names);
+        let starts_with = |names: &[&str]| keys.iter().zip(names).all(|(key, name)| *key == name);
+        let is = |names: &[&str]| keys.len() == names.len() && starts_with(names);
         let error = ["message", "code", "name"];
         let right = match code {
             "HASH_MISMATCH" => is(&["expected", "actual"]),
             "SESSION_LOCKED" => is(&["error_code", "human_message", "seq"]),
             "PREFLIGHT_FAILED" => {
-                begins(&["argv", "exit_code", "signal", "timed_out", "output_tail"])
+                starts_with(&["argv", "exit_code", "signal", "timed_out", "output_tail"])
             }
             "POLICY_VIOLATION" | "RUST_POLICY_VIOLATION" => is(&["findings", "omitted"]),
-            "AUDIT_LOG_FAILED" | "AUDIT_LOCK_FAILED" => begins(&error) || keys[0] == "recording",
-            "INVALID_INPUT_TYPE" => begins(&["violations"]),
-            "INVALID_INPUT_FORMAT" | "INVALID_INPUT_VALUE" | "MISSING_REQUIRED_FIELD" => {
-                begins(&["violations"]) || begins(&error)
+            "AUDIT_LOG_FAILED" | "AUDIT_LOCK_FAILED" => {
+                starts_with(&error) || keys[0] == "recording"
             }
-            _ => begins(&error) && keys.len() >= error.len(),
+            "INVALID_INPUT_TYPE" => starts_with(&["violations"]),
+            "INVALID_INPUT_FORMAT" | "INVALID_INPUT_VALUE" | "MISSING_REQUIRED_FIELD" => {
+                starts_with(&["violations"]) || starts_with(&error)
+            }
+            _ => starts_with(&error) && keys.len() >= error.len(),
         };
         assert!(right, "{code}: {cause}");
     }

@@ -7,7 +7,7 @@ use candor_testkit::Exit;
 use serde_json::{Value, json};
 
 #[test]
-fn an_approval_ends_the_wait() {
+fn approval_ends_the_wait() {
     let fixture = WorkspaceFixture::new();
     let draft = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
     let mut client = fixture.executor(&[]);
@@ -76,7 +76,7 @@ fn calls_of_an_ending_server_fail() {
 
 /// The last checkpoint is written before the server exits, even while its input stays open.
 #[test]
-fn a_signal_does_not_cost_the_last_checkpoint() {
+fn signal_does_not_lose_the_last_checkpoint() {
     let fixture = WorkspaceFixture::new();
     let mut client = fixture.executor(&[]);
     client.server.process().signal("TERM");

@@ -1,12 +1,11 @@
-//! The owner's commands of a workspace, and what an agent can
-//! do afterwards through a real client.
+//! The owner's commands of a workspace, and the calls of an agent after them.
 
 mod agent;
-mod allowing;
-mod approving;
+mod allow;
+mod approve;
+mod first_edit;
 mod fixture;
-mod locking;
-mod making;
-mod path;
+mod init;
+mod preflight;
 mod terminal;
-mod verified;
+mod unlock;

@@ -23,18 +23,18 @@ const PYTHON: Client = Client {
     language: Language::Python,
     script: "python_mcp.py",
     eras: &[
-        // Left alone it asks with `server/discover`, and stays in the new era.
+        // By default it sends `server/discover`, and stays in the new era.
         Era::new(None, STATELESS),
         Era::new(Some("handshake"), HANDSHAKE),
         Era {
             // With a fixed revision it sends no `server/discover`, and so does not get the server's name.
-            introduced: false,
+            has_server_info: false,
             ..Era::new(Some(STATELESS), STATELESS)
         },
     ],
     quirks: |_, outcome| {
-        // Only members that the specification knows are kept: the orders dialect's top-level `error` is
-        // gone, and is read from `structuredContent`.
+        // It keeps only members of the specification: the orders dialect's top-level `error` is dropped,
+        // and is read from `structuredContent`.
         drop_extra(outcome, "error");
     },
 };
@@ -76,7 +76,7 @@ const INSPECTOR: Client = Client {
     quirks: |case, outcome| {
         drop_extra(outcome, "resultType");
         if case.name == "ecko" {
-            // It looks the tool up in the list first, and does not call what is not there.
+            // It looks the tool up in the list first, and does not call a tool that is not listed.
             let message = "Tool 'ecko' not found on server.";
             *outcome = json!({
                 "outcome": "refused",
@@ -108,17 +108,17 @@ fn text(value: &Value) -> &str {
 
 impl Client {
     /// Every dialect, in every era of this client.
-    fn sees_every_failure(&self) {
+    fn check_every_failure(&self) {
         let listening = HttpServer::playground(&[]);
         for era in self.eras {
             for target in [Target::playground(&[]), listening.target()] {
-                self.plays(&target, *era, &cases::playground(), era.own_form());
+                self.run_playground(&target, *era, &cases::playground(), era.own_form());
             }
         }
     }
 
-    /// The dialect with two forms, each era in the form that is not its own.
-    fn sees_the_other_form(&self) {
+    /// Checks the dialect with two forms, in each era with the form that is not its default.
+    fn check_the_other_form(&self) {
         let forced = [(Form::Result, "result"), (Form::Error, "jsonrpc")];
         for (form, name) in forced {
             let flags = ["--failures", name];
@@ -126,19 +126,19 @@ impl Client {
             let eras = self.eras.iter().filter(|era| era.own_form() != form);
             for era in eras {
                 for target in [Target::playground(&flags), listening.target()] {
-                    self.plays(&target, *era, &cases::github(), form);
+                    self.run_playground(&target, *era, &cases::github(), form);
                 }
             }
         }
     }
 
-    fn plays(&self, target: &Target, era: Era, cases: &[Case], form: Form) {
+    fn run_playground(&self, target: &Target, era: Era, cases: &[Case], form: Form) {
         let server = ("candor-playground", env!("CARGO_PKG_VERSION"));
         self.drive(target, era, server, cases::PLAYGROUND, cases, form);
     }
 
     /// The order tools, whose answers have to fit the `outputSchema` that each publishes.
-    fn sees_orders(&self) {
+    fn check_orders(&self) {
         let store = OrderStore::new();
         let listening = store.listening();
         let server = ("candor-orders", env!("CARGO_PKG_VERSION"));
@@ -152,7 +152,7 @@ impl Client {
     }
 
     /// The example server, whose failures have to fit the `outputSchema` that it publishes.
-    fn sees_the_weather(&self) {
+    fn check_weather(&self) {
         let (target, server) = (Target::weather(), ("weather", "1.0.0"));
         for era in self.eras {
             self.drive(
@@ -184,39 +184,39 @@ impl Client {
             form,
             quirks: self.quirks,
         };
-        expected.judge(runner::run(self.language, self.script, target, era, cases));
+        expected.check(runner::run(self.language, self.script, target, era, cases));
     }
 
-    fn sees_everything(&self) {
+    fn check_everything(&self) {
         if !runner::is_installed() {
             candor_testkit::skip(
                 "the MCP clients are not installed: `cargo xtask test` installs them",
             );
             return;
         }
-        self.sees_every_failure();
-        self.sees_the_other_form();
-        self.sees_orders();
-        self.sees_the_weather();
+        self.check_every_failure();
+        self.check_the_other_form();
+        self.check_orders();
+        self.check_weather();
     }
 }
 
 #[test]
 fn python_client_sees_every_answer() {
-    PYTHON.sees_everything();
+    PYTHON.check_everything();
 }
 
 #[test]
 fn typescript_sdk_sees_every_answer() {
-    TYPESCRIPT_SDK.sees_everything();
+    TYPESCRIPT_SDK.check_everything();
 }
 
 #[test]
 fn typescript_client_sees_every_answer() {
-    TYPESCRIPT_CLIENT.sees_everything();
+    TYPESCRIPT_CLIENT.check_everything();
 }
 
 #[test]
 fn inspector_sees_every_answer() {
-    INSPECTOR.sees_everything();
+    INSPECTOR.check_everything();
 }

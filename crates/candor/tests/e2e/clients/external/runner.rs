@@ -17,7 +17,7 @@ pub(crate) enum Language {
 
 impl Language {
     fn interpreter(self) -> String {
-        given(match self {
+        required_variable(match self {
             Language::JavaScript => "CANDOR_NODE",
             Language::Python => "CANDOR_PYTHON",
         })
@@ -32,7 +32,7 @@ pub(crate) fn is_installed() -> bool {
 
 /// Returns a variable that `cargo xtask test` sets.
 #[allow(clippy::disallowed_methods)] // A test is a program, and owns its environment.
-fn given(name: &str) -> String {
+fn required_variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!(
             "{name} is not set: run `cargo xtask test`, which installs the clients and says where they are"
@@ -40,7 +40,7 @@ fn given(name: &str) -> String {
     })
 }
 
-/// Runs one session; the report has one value a step.
+/// Runs one session. The report has one value for each step.
 pub(crate) fn run(
     language: Language,
     script: &str,
@@ -49,16 +49,16 @@ pub(crate) fn run(
     cases: &[Case],
 ) -> Vec<Value> {
     let mut runner = Command::new(language.interpreter())
-        .arg(Path::new(&given("CANDOR_CLIENTS")).join(script))
+        .arg(Path::new(&required_variable("CANDOR_CLIENTS")).join(script))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("{script} cannot be started: {error}"));
     let mut stdin = runner.stdin.take().expect("stdin is a pipe");
-    let order = order(target, era, cases).to_string();
-    // A runner that ended before it read its order says why.
-    let _ = stdin.write_all(order.as_bytes());
+    let job = job(target, era, cases).to_string();
+    // Writing fails if the runner has ended; its output shows the reason.
+    let _ = stdin.write_all(job.as_bytes());
     drop(stdin);
     let ended = runner
         .wait_with_output()
@@ -73,7 +73,7 @@ pub(crate) fn run(
     steps.collect::<Result<_, _>>().expect("a step is JSON")
 }
 
-fn order(target: &Target, era: Era, cases: &[Case]) -> Value {
+fn job(target: &Target, era: Era, cases: &[Case]) -> Value {
     let call = |case: &Case| json!({ "name": case.name, "arguments": case.arguments });
     let calls: Vec<_> = cases.iter().map(call).collect();
     let target = match target {
@@ -82,9 +82,9 @@ fn order(target: &Target, era: Era, cases: &[Case]) -> Value {
         }
         Target::Http { url } => json!({ "kind": "http", "url": url }),
     };
-    let mut order = json!({ "target": target, "calls": calls });
-    if let Some(era) = era.asked {
-        order["era"] = json!(era);
+    let mut job = json!({ "target": target, "calls": calls });
+    if let Some(era) = era.requested {
+        job["era"] = json!(era);
     }
-    order
+    job
 }

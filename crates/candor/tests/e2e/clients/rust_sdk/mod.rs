@@ -11,13 +11,13 @@ use super::target::{HttpServer, Target};
 use serde_json::Value;
 
 const ERAS: &[Era] = &[
-    // Left alone it uses the handshake.
+    // By default it uses the handshake.
     Era::new(None, HANDSHAKE),
     Era::new(Some(session::DISCOVER), STATELESS),
     Era::new(Some(session::AUTO), STATELESS),
 ];
 
-/// Only members that the specification knows are kept: the orders dialect's top-level `error` is gone,
+/// The client keeps only members of the specification: the orders dialect's top-level `error` is dropped,
 /// and is read from `structuredContent`.
 fn quirks(_: &Case, outcome: &mut Value) {
     if let Some(Value::Object(extra)) = outcome.get_mut("extra") {
@@ -25,7 +25,7 @@ fn quirks(_: &Case, outcome: &mut Value) {
     }
 }
 
-async fn plays(target: &Target, era: Era, cases: &[Case], form: Form) {
+async fn run_playground(target: &Target, era: Era, cases: &[Case], form: Form) {
     let expected = Expected {
         session: format!("rmcp, {era:?}, {target:?}"),
         server: ("candor-playground", env!("CARGO_PKG_VERSION")),
@@ -35,14 +35,14 @@ async fn plays(target: &Target, era: Era, cases: &[Case], form: Form) {
         form,
         quirks,
     };
-    expected.judge(session::run(target, era, cases).await);
+    expected.check(session::run(target, era, cases).await);
 }
 
 #[tokio::test]
 async fn every_failure_is_seen_over_stdio() {
     for era in ERAS {
         let target = Target::playground(&[]);
-        plays(&target, *era, &cases::playground(), era.own_form()).await;
+        run_playground(&target, *era, &cases::playground(), era.own_form()).await;
     }
 }
 
@@ -51,7 +51,7 @@ async fn every_failure_is_seen_over_http() {
     let listening = HttpServer::playground(&[]);
     for era in ERAS {
         let target = listening.target();
-        plays(&target, *era, &cases::playground(), era.own_form()).await;
+        run_playground(&target, *era, &cases::playground(), era.own_form()).await;
     }
 }
 
@@ -62,7 +62,7 @@ async fn failures_are_seen_in_the_other_form_too() {
         let listening = HttpServer::playground(&flags);
         for era in ERAS.iter().filter(|era| era.own_form() != form) {
             for target in [Target::playground(&flags), listening.target()] {
-                plays(&target, *era, &cases::github(), form).await;
+                run_playground(&target, *era, &cases::github(), form).await;
             }
         }
     }

@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use std::process::Stdio;
 use tokio::process::Command;
 
-/// The client asks with `server/discover`, and takes nothing but the new era.
+/// The client sends `server/discover`, and accepts only the new era.
 pub(crate) const DISCOVER: &str = STATELESS;
 
-/// The client asks with `server/discover`, and would fall back to the handshake.
+/// The client sends `server/discover`, and falls back to the handshake.
 pub(crate) const AUTO: &str = "auto";
 
 type Session = RunningService<RoleClient, ()>;
 
-/// Runs one session; the report has one value a step.
+/// Runs one session. The report has one value for each step.
 pub(crate) async fn run(target: &Target, era: Era, cases: &[Case]) -> Vec<Value> {
     let mut session = connect(target, era).await;
     let mut report = vec![introduction(&session), list(&session).await];
@@ -39,7 +39,7 @@ pub(crate) async fn run(target: &Target, era: Era, cases: &[Case]) -> Vec<Value>
     report
 }
 
-/// Connects to a server that is there.
+/// Connects to a server.
 pub(crate) async fn connect(target: &Target, era: Era) -> Session {
     match target {
         Target::Stdio { program, args } => {
@@ -69,7 +69,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-    let lifecycle = match era.asked {
+    let lifecycle = match era.requested {
         Some(DISCOVER) => ClientLifecycleMode::Discover { preferred_versions },
         Some(AUTO) => ClientLifecycleMode::Auto {
             preferred_versions,
@@ -98,7 +98,7 @@ async fn list(session: &Session) -> Value {
     json!({ "step": "list", "tools": names })
 }
 
-/// The outcome of one call, in the words of the report.
+/// Makes one call. Returns its outcome as the report describes it.
 pub(crate) async fn call(session: &Session, name: &'static str, arguments: &Value) -> Value {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let params = CallToolRequestParams::new(name).with_arguments(arguments);

@@ -29,7 +29,7 @@ async fn example_fails_with_its_own_codes() {
             form: Form::Result,
             quirks,
         };
-        expected.judge(run(&target, *era, expected.cases).await);
+        expected.check(run(&target, *era, expected.cases).await);
     }
 }
 

@@ -18,7 +18,7 @@ fn wait_of(error: &Value) -> u64 {
 }
 
 /// Repeats a call until it succeeds, and waits as each failure states.
-fn by_the_contract(mut server: &Http, tool: &str, arguments: &Value) -> (Value, Vec<u64>) {
+fn call_with_retries(mut server: &Http, tool: &str, arguments: &Value) -> (Value, Vec<u64>) {
     let mut codes = Vec::new();
     for _ in 0..50 {
         let answer = parse(&server.send_message(&call(1, tool, arguments)));
@@ -42,31 +42,31 @@ fn stopped_database_is_4002() {
         return;
     };
     let server = fixture.http(&["--breaker-failures", "0", "--attempts", "1"]);
-    let mut asked = &server;
-    asked.create_order(&order("a", "TEA", 1));
+    let mut client = &server;
+    client.create_order(&order("a", "TEA", 1));
     fixture.server().stop();
     let arguments = order("k", "TEA", 1);
-    let seen = [
-        asked.call_err_in_both_eras("create-sales-order", &arguments),
-        asked.call_err_in_both_eras("get-orders", &json!({})),
+    let answers = [
+        client.call_err_in_both_eras("create-sales-order", &arguments),
+        client.call_err_in_both_eras("get-orders", &json!({})),
     ];
-    assert_snapshot!(mask(&seen.join("\n")));
-    for answer in &seen {
+    assert_snapshot!(mask(&answers.join("\n")));
+    for answer in &answers {
         assert_eq!(
             check_failure(answer)["details"]["context"]["effect"],
             "none"
         );
     }
     fixture.server().restart().unwrap();
-    let (made, _) = by_the_contract(&server, "create-sales-order", &arguments);
-    assert_eq!(made["order"]["status"], "pending");
+    let (created, _) = call_with_retries(&server, "create-sales-order", &arguments);
+    assert_eq!(created["order"]["status"], "pending");
     assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "2");
 }
 
 /// Three failures in a row open the breaker. After the wait that it reports, the next call is the probe
 /// that closes it.
 #[test]
-fn an_open_breaker_is_4002_until_a_probe_passes() {
+fn open_breaker_is_4002_until_a_probe_succeeds() {
     let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[{"operations":["get-orders"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
     let flags = [
@@ -78,22 +78,22 @@ fn an_open_breaker_is_4002_until_a_probe_passes() {
         "300",
     ];
     let server = fixture.faulty_http(script, &flags);
-    let mut asked = &server;
+    let mut client = &server;
     for _ in 0..3 {
-        let error = asked.call_err("get-orders", &json!({}));
+        let error = client.call_err("get-orders", &json!({}));
         assert_eq!((&error["code"], wait_of(&error)), (&json!(4002), 1000));
     }
-    // Open: nothing is asked, whatever the tool, and nothing happens.
-    let answer = asked.send_message(&call(1, "create-sales-order", order("k", "TEA", 1)));
+    // Open: no tool reaches the backend, and nothing changes.
+    let answer = client.send_message(&call(1, "create-sales-order", order("k", "TEA", 1)));
     assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}}}"#);
     let error = check_failure(&answer);
     assert!((1..=300).contains(&wait_of(&error)), "{error}");
-    let newer = asked.send_stateless("create-sales-order", &order("k", "TEA", 1));
+    let newer = client.send_stateless("create-sales-order", &order("k", "TEA", 1));
     assert_eq!(check_failure(&newer)["code"], 4002);
     assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "0");
     sleep(Duration::from_millis(wait_of(&error)));
-    asked.create_order(&order("k", "TEA", 1));
-    asked.call_ok("get-orders", &json!({}));
+    client.create_order(&order("k", "TEA", 1));
+    client.call_ok("get-orders", &json!({}));
     let metrics = server.get("/metrics", &[]).text();
     let refused = metrics.lines().filter(|line| line.contains("breaker"));
     let refused: Vec<_> = refused.filter(|line| !line.starts_with('#')).collect();
@@ -102,7 +102,7 @@ fn an_open_breaker_is_4002_until_a_probe_passes() {
 
 /// A probe that fails opens the breaker again at once.
 #[test]
-fn a_probe_that_fails_opens_it_again() {
+fn failed_probe_opens_the_breaker_again() {
     let fixture = OrdersFixture::sqlite();
     let script = r#"{"rules":[{"operations":["get-orders"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
     let flags = [
@@ -114,16 +114,16 @@ fn a_probe_that_fails_opens_it_again() {
         "100",
     ];
     let server = fixture.faulty_http(script, &flags);
-    let (found, codes) = by_the_contract(&server, "get-orders", &json!({}));
-    assert_eq!(found["orders"], json!([]));
-    // Two that open it, the probe that fails, and whatever came too early in between.
+    let (orders, codes) = call_with_retries(&server, "get-orders", &json!({}));
+    assert_eq!(orders["orders"], json!([]));
+    // Two failures that open it, the failed probe, and calls that came too early.
     assert!(codes.len() >= 3, "{codes:?}");
     assert!(codes.iter().all(|code| *code == 4002), "{codes:?}");
 }
 
 /// A call without an answer has an unknown effect; the same key returns its result.
 #[test]
-fn a_lost_answer_is_4002_with_an_unknown_effect() {
+fn lost_answer_is_4002_with_an_unknown_effect() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {
         let script = r#"{"rules":[{"calls":[1],"fault":{"kind":"lost-answer"}}]}"#;
         let server = fixture.faulty_http(script, &["--attempts", "1"]);
@@ -139,7 +139,7 @@ fn a_lost_answer_is_4002_with_an_unknown_effect() {
 }
 
 #[test]
-fn an_operation_that_is_lacking_is_5001_and_its_tool_stays_listed() {
+fn missing_operation_is_5001_and_its_tool_stays_listed() {
     let fixture = OrdersFixture::sqlite();
     let script =
         r#"{"rules":[{"operations":["create-return"],"every":1,"fault":{"kind":"unsupported"}}]}"#;

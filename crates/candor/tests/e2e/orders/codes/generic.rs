@@ -27,7 +27,7 @@ fn invalid_requests_are_json_rpc_errors() {
     assert_snapshot!(answers.join("\n"));
 }
 
-/// One violation of each kind, and many at once: the first one comes first.
+/// One violation of each kind, and several together: they are in order.
 #[test]
 fn schema_violations_are_32602() {
     let fixture = OrdersFixture::sqlite();
@@ -72,7 +72,7 @@ fn schema_violations_are_32602() {
 
 /// A database with changed tables is an internal error without details.
 #[test]
-fn a_broken_store_is_32603() {
+fn broken_store_is_32603() {
     let answers = OrdersFixture::for_each_database().map(|fixture| {
         fixture.database().run("DROP TABLE records");
         let mut server = fixture.stdio(&[]);

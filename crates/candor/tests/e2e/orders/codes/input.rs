@@ -7,14 +7,14 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Makes the same failures happen on every database, and on both wires; the answers must be the same.
-fn everywhere(cause: impl Fn(&mut dyn OrderCalls) -> Vec<String>) -> String {
-    let mut seen = Vec::new();
+fn on_all_databases_and_transports(cause: impl Fn(&mut dyn OrderCalls) -> Vec<String>) -> String {
+    let mut answers = Vec::new();
     for fixture in OrdersFixture::for_each_database() {
-        seen.push(mask(&cause(&mut &fixture.http(&[])).join("\n")));
+        answers.push(mask(&cause(&mut &fixture.http(&[])).join("\n")));
         let other = OrdersFixture::sqlite();
-        seen.push(mask(&cause(&mut other.stdio(&[])).join("\n")));
+        answers.push(mask(&cause(&mut other.stdio(&[])).join("\n")));
     }
-    all_equal(seen)
+    all_equal(answers)
 }
 
 fn with(key: &str, member: &str, value: Value) -> Value {
@@ -25,7 +25,7 @@ fn with(key: &str, member: &str, value: Value) -> Value {
 
 #[test]
 fn inconsistent_amounts_are_2001() {
-    let seen = everywhere(|server| {
+    let answers = on_all_databases_and_transports(|server| {
         let range = json!({ "createdAtMin": "2026-01-02T00:00:00Z", "createdAtMax": "2026-01-01T00:00:00Z" });
         vec![
             server
@@ -43,22 +43,22 @@ fn inconsistent_amounts_are_2001() {
             ),
         ]
     });
-    assert_snapshot!(seen);
+    assert_snapshot!(answers);
 }
 
 #[test]
 fn order_without_an_address_is_2002() {
-    let seen = everywhere(|server| {
+    let answers = on_all_databases_and_transports(|server| {
         let id = server.create_order(&order("k1", "TEA", 1));
         let fulfil = json!({ "orderId": id, "idempotencyKey": "k2" });
         vec![server.call_err_in_both_eras("fulfill-order", &fulfil)]
     });
-    assert_snapshot!(seen);
+    assert_snapshot!(answers);
 }
 
 #[test]
 fn malformed_values_are_2003() {
-    let seen = everywhere(|server| {
+    let answers = on_all_databases_and_transports(|server| {
         for number in 0..2 {
             server.create_order(&order(&format!("k{number}"), "TEA", 1));
         }
@@ -74,5 +74,5 @@ fn malformed_values_are_2003() {
             server.call_err_in_both_eras("create-sales-order", &decimals),
         ]
     });
-    assert_snapshot!(seen);
+    assert_snapshot!(answers);
 }

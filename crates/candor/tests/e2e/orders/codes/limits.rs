@@ -8,7 +8,7 @@ use candor_testkit::Http;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// Sends so many calls; the answers that fail.
+/// Sends `count` calls. Returns the answers that fail.
 fn burst(server: &mut dyn OrderCalls, tool: &str, arguments: &Value, calls: usize) -> Vec<String> {
     let answers = (0..calls).map(|_| server.send_message(&call(1, tool, arguments)));
     let failing = |answer: &String| parse(answer)["result"]["isError"] == true;
@@ -16,7 +16,7 @@ fn burst(server: &mut dyn OrderCalls, tool: &str, arguments: &Value, calls: usiz
 }
 
 #[test]
-fn a_burst_beyond_the_limit_of_a_tool_is_3001() {
+fn burst_beyond_the_limit_of_a_tool_is_3001() {
     let fixture = OrdersFixture::sqlite();
     let mut server = fixture.stdio(&["--tool-calls-per-minute", "5"]);
     let refused = burst(&mut server, "get-orders", &json!({}), 8);
@@ -29,14 +29,14 @@ fn a_burst_beyond_the_limit_of_a_tool_is_3001() {
         assert!((1..=60_000).contains(&wait), "{error}");
     }
     assert_snapshot!(mask_waits(&refused[0]), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3001,\"message\":\"Rate limit exceeded\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":3001,"message":"Rate limit exceeded","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call.","context":{"class":"limit","effect":"none","retryAfterMs":MS}}}}}"#);
-    // The other tools have a count of their own, and in the newer era it is the same failure.
+    // Other tools have their own limit, and the failure is the same in the newer era.
     server.call_ok("get-products", &json!({}));
     let newer = server.send_stateless("get-orders", &json!({}));
     assert_eq!(check_failure(&newer)["code"], 3001);
 }
 
 #[test]
-fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
+fn burst_over_all_tools_is_3001_and_changes_nothing() {
     let fixture = OrdersFixture::sqlite();
     let server = fixture.http(&["--calls-per-minute", "4"]);
     let mut refused = 0;
@@ -50,14 +50,14 @@ fn a_burst_over_all_tools_is_3001_and_changes_nothing() {
         }
     }
     assert_eq!(refused, 3);
-    let made = (7 - refused).to_string();
+    let created = (7 - refused).to_string();
     assert_eq!(
         fixture.database().lines("SELECT COUNT(*) FROM orders"),
-        made
+        created
     );
 }
 
-/// Each bearer token has a count of its own.
+/// Each bearer token has its own limit.
 #[test]
 fn limits_apply_per_client() {
     let fixture = OrdersFixture::sqlite();

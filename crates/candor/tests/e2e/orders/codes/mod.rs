@@ -3,6 +3,6 @@
 mod backend;
 mod generic;
 mod input;
-mod late;
 mod limits;
 mod refusals;
+mod timeouts;

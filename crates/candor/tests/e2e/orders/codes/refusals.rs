@@ -50,7 +50,7 @@ fn refusals(server: &mut dyn OrderCalls) -> Vec<String> {
     at_south["locationId"] = json!("loc_9");
     let mut returned = with_lines(&first, "r1", "CUP", 1);
     returned["outcome"] = json!("refund");
-    let mut seen = vec![
+    let mut answers = vec![
         server.call_err_in_both_eras(create, &order("c1", "NONE", 1)),
         server.call_err_in_both_eras(create, &shippable("c2", 1, "customer", unknown)),
         server.call_err_in_both_eras(create, &shippable("c3", 1, "externalId", json!("web-1"))),
@@ -63,15 +63,15 @@ fn refusals(server: &mut dyn OrderCalls) -> Vec<String> {
         server.call_err_in_both_eras("create-return", &returned),
     ];
     server.call_ok("cancel-order", &about(&second, "n3"));
-    seen.push(server.call_err_in_both_eras("cancel-order", &about(&second, "n4")));
-    seen
+    answers.push(server.call_err_in_both_eras("cancel-order", &about(&second, "n4")));
+    answers
 }
 
 #[test]
 fn refusals_of_the_database_are_4001_with_their_identifier() {
-    let mut seen = Vec::new();
+    let mut answers = Vec::new();
     for fixture in OrdersFixture::for_each_database() {
-        seen.push(mask(&refusals(&mut &fixture.http(&[])).join("\n")));
+        answers.push(mask(&refusals(&mut &fixture.http(&[])).join("\n")));
         let stock = "SELECT sku, on_hand, reserved FROM variants ORDER BY sku";
         // The first order still has its two; nothing that was refused took any.
         assert_eq!(fixture.database().lines(stock), "CUP 5 2\nTEA 1000000 0");
@@ -83,21 +83,21 @@ fn refusals_of_the_database_are_4001_with_their_identifier() {
         );
     }
     let other = OrdersFixture::sqlite();
-    seen.push(mask(&refusals(&mut other.stdio(&[])).join("\n")));
-    let first = all_equal(seen);
+    answers.push(mask(&refusals(&mut other.stdio(&[])).join("\n")));
+    let first = all_equal(answers);
     assert_snapshot!(first);
-    let mut said: BTreeSet<_> = first
+    let mut identifiers: BTreeSet<_> = first
         .split(r#""originalError":""#)
         .skip(1)
         .map(|rest| &rest[..rest.find('"').unwrap()])
         .collect();
-    said.insert("WRITE_TOKEN_REQUIRED");
-    assert_eq!(said.into_iter().collect::<Vec<_>>(), EVERY);
+    identifiers.insert("WRITE_TOKEN_REQUIRED");
+    assert_eq!(identifiers.into_iter().collect::<Vec<_>>(), EVERY);
 }
 
 /// A call with the read token is refused before anything is read.
 #[test]
-fn a_change_without_the_write_token_is_4001() {
+fn change_without_the_write_token_is_4001() {
     let fixture = OrdersFixture::sqlite();
     let (read, write) = (fixture.write("read", "one"), fixture.write("write", "two"));
     let server = fixture.http(&["--bearer-file", &read, "--write-bearer-file", &write]);
@@ -118,10 +118,10 @@ fn identifiers_of_other_systems_are_passed_on() {
         {"operations":["get-products"],"every":1,"fault":{"kind":"garbage"}}]}"#;
     let server = fixture.faulty_http(script, &["--attempts", "1", "--breaker-failures", "0"]);
     let mut server = &server;
-    let seen = [
+    let answers = [
         server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1)),
         server.call_err_in_both_eras("get-orders", &json!({})),
         server.call_err_in_both_eras("get-products", &json!({})),
     ];
-    assert_snapshot!(seen.join("\n"));
+    assert_snapshot!(answers.join("\n"));
 }

@@ -19,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The wait if a failure states none.
 const PAUSE_MS: u64 = 50;
 
-/// The failures that a client met.
+/// The failures of a client, counted by kind.
 #[derive(Debug, Default)]
-pub(super) struct Met {
-    /// Connections that could not be had, or broke.
+pub(super) struct FailureCounts {
+    /// Connections that could not be opened, or broke.
     pub(super) broken: usize,
     pub(super) timed_out: usize,
     pub(super) unavailable: usize,
@@ -30,15 +30,15 @@ pub(super) struct Met {
 }
 
 /// The ids of orders by their external ids.
-pub(super) type Made = BTreeMap<String, String>;
+pub(super) type OrderIds = BTreeMap<String, String>;
 
 pub(super) struct Client {
     numbers: Vec<usize>,
     addresses: Addresses,
     done: Sender<()>,
     http: reqwest::Client,
-    chance: fastrand::Rng,
-    met: Met,
+    random: fastrand::Rng,
+    failures: FailureCounts,
 }
 
 impl Client {
@@ -55,25 +55,25 @@ impl Client {
             addresses,
             done,
             http: http.build().unwrap(),
-            chance: fastrand::Rng::with_seed(seed + number as u64),
-            met: Met::default(),
+            random: fastrand::Rng::with_seed(seed + number as u64),
+            failures: FailureCounts::default(),
         }
     }
 
-    async fn work(mut self) -> (Made, Met) {
-        let mut made = Made::new();
+    async fn work(mut self) -> (OrderIds, FailureCounts) {
+        let mut ids = OrderIds::new();
         for number in std::mem::take(&mut self.numbers) {
             let order = self.order(number).await;
             let text = |member: &str| order[member].as_str().unwrap().to_owned();
             assert_eq!(text("externalId"), external_id(number));
-            made.insert(text("externalId"), text("id"));
+            ids.insert(text("externalId"), text("id"));
             // The receiver is gone if the test has failed.
             let _ = self.done.send(());
         }
-        (made, self.met)
+        (ids, self.failures)
     }
 
-    /// The order of this number, made by as many calls as it takes.
+    /// Creates the order of this number with as many calls as needed.
     async fn order(&mut self, number: usize) -> Value {
         let message = message(number);
         for attempt in 0..ATTEMPTS {
@@ -82,8 +82,8 @@ impl Client {
                 all[(number + attempt) % all.len()]
             };
             let Ok(answer) = self.send(address, &message).await else {
-                self.met.broken += 1;
-                // Somebody may say where the server is now; else the same again.
+                self.failures.broken += 1;
+                // The server may have a new address; otherwise the same one is tried again.
                 let moved = self.addresses.changed();
                 let _ = timeout(Duration::from_millis(PAUSE_MS), moved).await;
                 continue;
@@ -94,7 +94,7 @@ impl Client {
             }
             self.wait(&result["error"]).await;
         }
-        panic!("order {number} is not made: {:?}", self.met);
+        panic!("order {number} is not created: {:?}", self.failures);
     }
 
     async fn send(&self, address: SocketAddr, message: &str) -> Result<Value, reqwest::Error> {
@@ -108,19 +108,22 @@ impl Client {
         Ok(parse(&String::from_utf8_lossy(&body)))
     }
 
-    /// Waits as long as the failure says, and a little by chance; only what is retryable may come.
+    /// Waits for the time that the failure states, plus a random part. Only retryable failures may occur.
     async fn wait(&mut self, error: &Value) {
         match error["code"].as_u64() {
-            Some(3001) => self.met.limited += 1,
-            Some(3002) => self.met.timed_out += 1,
-            Some(4002) => self.met.unavailable += 1,
+            Some(3001) => self.failures.limited += 1,
+            Some(3002) => self.failures.timed_out += 1,
+            Some(4002) => self.failures.unavailable += 1,
             _ => panic!("not one of the failures that come and go: {error}"),
         }
         assert_eq!(error["retryable"], true, "{error}");
-        let said = error["details"]["context"]["retryAfterMs"].as_u64();
-        let most = said.unwrap_or(PAUSE_MS);
-        let more = self.chance.u64(0..=most / 2);
-        sleep(Duration::from_millis(said.unwrap_or_default() + more)).await;
+        let retry_after = error["details"]["context"]["retryAfterMs"].as_u64();
+        let most = retry_after.unwrap_or(PAUSE_MS);
+        let more = self.random.u64(0..=most / 2);
+        sleep(Duration::from_millis(
+            retry_after.unwrap_or_default() + more,
+        ))
+        .await;
     }
 }
 
@@ -147,8 +150,8 @@ fn message(number: usize) -> String {
     crate::requests::call(1, "create-sales-order", &arguments)
 }
 
-/// Lets all clients work at once; what they made and met.
-pub(super) fn all(clients: Vec<Client>) -> (Made, Met) {
+/// Runs all clients concurrently. Returns their orders and their failures.
+pub(super) fn all(clients: Vec<Client>) -> (OrderIds, FailureCounts) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -158,15 +161,15 @@ pub(super) fn all(clients: Vec<Client>) -> (Made, Met) {
             .into_iter()
             .map(|one| tokio::spawn(one.work()))
             .collect();
-        let (mut made, mut met) = (Made::new(), Met::default());
+        let (mut ids, mut failures) = (OrderIds::new(), FailureCounts::default());
         for task in tasks {
-            let (own, of) = task.await.unwrap();
-            made.extend(own);
-            met.broken += of.broken;
-            met.timed_out += of.timed_out;
-            met.unavailable += of.unavailable;
-            met.limited += of.limited;
+            let (client_ids, client_failures) = task.await.unwrap();
+            ids.extend(client_ids);
+            failures.broken += client_failures.broken;
+            failures.timed_out += client_failures.timed_out;
+            failures.unavailable += client_failures.unavailable;
+            failures.limited += client_failures.limited;
         }
-        (made, met)
+        (ids, failures)
     })
 }

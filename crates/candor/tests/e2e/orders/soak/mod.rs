@@ -7,7 +7,7 @@ mod client;
 mod count;
 mod servers;
 
-use client::{Client, Met};
+use client::{Client, FailureCounts};
 use servers::Servers;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -29,7 +29,7 @@ fn orders() -> usize {
 
 /// A disturbance during a run.
 #[derive(Debug, Clone, Copy)]
-enum Strike {
+enum Disturbance {
     /// SIGKILL for a server, which is started again elsewhere.
     Kill(usize),
     /// The database is stopped and started again.
@@ -38,15 +38,15 @@ enum Strike {
     Crash,
 }
 
-/// Kills that take turns among so many servers.
-fn kills(count: usize, servers: usize) -> Vec<Strike> {
+/// Returns kills that alternate among the servers.
+fn kills(count: usize, servers: usize) -> Vec<Disturbance> {
     (0..count)
-        .map(|number| Strike::Kill(number % servers))
+        .map(|number| Disturbance::Kill(number % servers))
         .collect()
 }
 
-/// Makes so many orders; the strikes come evenly on the way.
-fn run(fixture: &OrdersFixture, orders: usize, servers: usize, strikes: &[Strike]) {
+/// Creates orders while the disturbances happen at equal intervals.
+fn run(fixture: &OrdersFixture, orders: usize, servers: usize, disturbances: &[Disturbance]) {
     let mut servers = Servers::start(fixture, SEED, servers);
     let (done, progress) = channel();
     let clients = (0..CLIENTS).map(|number| {
@@ -55,43 +55,49 @@ fn run(fixture: &OrdersFixture, orders: usize, servers: usize, strikes: &[Strike
     });
     let clients: Vec<_> = clients.collect();
     drop(done);
-    let at_work = thread::spawn(move || client::all(clients));
-    let struck = strike_through(&progress, orders, strikes, |strike| match strike {
-        Strike::Kill(number) => servers.kill(number),
-        Strike::Restart => fixture.server().restart().unwrap(),
-        Strike::Crash => {
-            fixture.server().kill();
-            fixture.server().restart().unwrap();
-        }
-    });
-    let (made, met) = at_work
+    let running = thread::spawn(move || client::all(clients));
+    let disturbed =
+        disturb_at_intervals(
+            &progress,
+            orders,
+            disturbances,
+            |disturbance| match disturbance {
+                Disturbance::Kill(number) => servers.kill(number),
+                Disturbance::Restart => fixture.server().restart().unwrap(),
+                Disturbance::Crash => {
+                    fixture.server().kill();
+                    fixture.server().restart().unwrap();
+                }
+            },
+        );
+    let (ids, failures) = running
         .join()
         .unwrap_or_else(|_| panic!("a client failed; seed {SEED}"));
-    struck.unwrap_or_else(|error| panic!("no progress: {error}; seed {SEED}"));
-    // Seen by whoever asks for the output of tests: how much trouble there was.
+    disturbed.unwrap_or_else(|error| panic!("no progress: {error}; seed {SEED}"));
+    // Shows the number of failures in the output of the test.
     #[allow(clippy::print_stderr)]
     {
-        eprintln!("{orders} orders, seed {SEED}: {met:?}");
+        eprintln!("{orders} orders, seed {SEED}: {failures:?}");
     }
-    met.check();
+    failures.check();
     drop(servers);
-    count::check(fixture, orders, &made);
+    count::check(fixture, orders, &ids);
 }
 
-/// Strikes whenever another share of the orders is made.
-fn strike_through(
+/// Causes a disturbance whenever another share of the orders has been created.
+fn disturb_at_intervals(
     progress: &Receiver<()>,
     orders: usize,
-    strikes: &[Strike],
-    mut strike: impl FnMut(Strike),
+    disturbances: &[Disturbance],
+    mut disturbance: impl FnMut(Disturbance),
 ) -> Result<(), RecvTimeoutError> {
-    let share = orders / (strikes.len() + 1);
-    for made in 1..=orders {
+    let share = orders / (disturbances.len() + 1);
+    for ids in 1..=orders {
         progress.recv_timeout(LIMIT)?;
-        if made % share == 0
-            && let Some(next) = strikes.get(made / share - 1)
+        if ids % share == 0
+            && let Some(next) = disturbances.get(ids / share - 1)
         {
-            strike(*next);
+            disturbance(*next);
         }
     }
     Ok(())
@@ -112,13 +118,17 @@ fn every_order_is_created_once_on_two_servers() {
 #[test]
 fn every_order_is_created_once_during_database_restarts() {
     if let Some(fixture) = OrdersFixture::postgres() {
-        let strikes = [Strike::Restart, Strike::Kill(0), Strike::Crash];
-        run(&fixture, 500, 2, &strikes);
+        let disturbances = [
+            Disturbance::Restart,
+            Disturbance::Kill(0),
+            Disturbance::Crash,
+        ];
+        run(&fixture, 500, 2, &disturbances);
     }
 }
 
-impl Met {
-    /// A run without failures would prove nothing.
+impl FailureCounts {
+    /// Checks that there were failures of each kind.
     fn check(&self) {
         let all = [self.broken, self.timed_out, self.unavailable];
         assert!(all.iter().all(|count| *count > 0), "{self:?}; seed {SEED}");

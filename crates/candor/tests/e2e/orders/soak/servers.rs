@@ -1,4 +1,4 @@
-//! The servers of a run: killed, started again at another address, and found there by the clients.
+//! The servers of a run: they are killed and started again at another address.
 
 use crate::fixture::LIMIT;
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};

@@ -78,8 +78,8 @@ fn give(path: &Path) {
     }
 }
 
-/// The same server, run by somebody whom permissions hold for.
-fn by_somebody(fixture: &WorkspaceFixture) -> Command {
+/// Returns the command of the server as another user, for whom permissions are enforced.
+fn command_as_other_user(fixture: &WorkspaceFixture) -> Command {
     let command = fixture.command(EXECUTOR, &[]);
     if fs::metadata(fixture.root()).unwrap().uid() != 0 {
         return command;
@@ -104,7 +104,7 @@ fn insufficient_permissions_of_the_operating_system() {
     fixture.write("src/closed/a", "kept");
     fixture.write("src/secret", "hidden");
     fs::set_permissions(fixture.path_beside(""), Permissions::from_mode(0o755)).unwrap();
-    let command = by_somebody(&fixture);
+    let command = command_as_other_user(&fixture);
     let set = |path, mode| {
         fs::set_permissions(fixture.path(path), Permissions::from_mode(mode)).unwrap();
     };

@@ -1,7 +1,7 @@
 //! File operation errors.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
-use crate::workspace::kernel::{limit, minding_sizes};
+use crate::workspace::kernel::{limit, with_ignored_size_signal};
 use rustix::process::Resource;
 use serde_json::json;
 use std::fs::{self, File};
@@ -53,11 +53,11 @@ fn file_read_failed() {
     assert_eq!(bytes["content"], "//4=", "{bytes}");
 }
 
-/// A file that grows beyond what the machine permits: the old bytes stay, and nothing lies about.
+/// A file that exceeds the size limit of the process: the old bytes stay, and there are no leftovers.
 #[test]
 fn file_write_failed() {
     let fixture = WorkspaceFixture::with_plan();
-    let mut client = fixture.client(minding_sizes(&fixture.command(EXECUTOR, &[])));
+    let mut client = fixture.client(with_ignored_size_signal(&fixture.command(EXECUTOR, &[])));
     client.begin_session();
     let pid = client.server.process().pid();
     limit(pid, Resource::Fsize, Some(512 * 1024));

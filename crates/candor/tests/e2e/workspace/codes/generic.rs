@@ -1,7 +1,7 @@
 //! Generic errors.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
-use crate::workspace::kernel::{limit, without};
+use crate::workspace::kernel::{limit, with_failing_call};
 use rustix::process::Resource;
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use serde_json::json;
@@ -18,17 +18,17 @@ const RENAMEAT2: i64 = 276;
 const EIO: u32 = 5;
 const ENOMEM: u32 = 12;
 
-/// Nothing here panics on demand. But without random bytes there is no new id, and that is a panic:
-/// the boundary makes a failure of it, and the server lives on.
+/// Without random bytes there is no new id, which is a panic. The panic becomes a failure, and the
+/// server continues.
 #[test]
 fn internal_error() {
     let fixture = WorkspaceFixture::with_plan();
     let is = |argument, value| {
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap()
     };
-    // The bytes of an id, asked for without flags; hash maps ask otherwise.
+    // Only requests for the bytes of an id have no flags; those of hash maps have some.
     let ids = SeccompRule::new(vec![is(1, 16), is(2, 0)]).unwrap();
-    let mut client = without(GETRANDOM, vec![ids], EIO, || fixture.serve(EXECUTOR, &[]));
+    let mut client = with_failing_call(GETRANDOM, vec![ids], EIO, || fixture.serve(EXECUTOR, &[]));
     for _ in 0..2 {
         let root = json!({ "workspace_root": fixture.root_text() });
         let failed = client.call_err("begin_session", root);
@@ -39,11 +39,11 @@ fn internal_error() {
     client.end();
 }
 
-/// A kernel without memory for the last step of a write: nothing was changed, and the cause says why.
+/// A kernel without memory for the last step of a write: nothing was changed, and the cause has the reason.
 #[test]
 fn unknown_tool_failure() {
     let fixture = WorkspaceFixture::with_plan();
-    let mut client = without(RENAMEAT2, Vec::new(), ENOMEM, || fixture.executor(&[]));
+    let mut client = with_failing_call(RENAMEAT2, Vec::new(), ENOMEM, || fixture.executor(&[]));
     for path in ["src/a.txt", "src/b.txt"] {
         let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNKNOWN_TOOL_FAILURE", "{failed:?}");
@@ -54,7 +54,7 @@ fn unknown_tool_failure() {
     assert_eq!(fs::read_dir(fixture.path("src")).unwrap().count(), 1);
 }
 
-/// A process that may open hardly any more files: the file is as it was, or the answer is a success.
+/// A process that can open hardly any files: the call succeeds, or the file is unchanged.
 #[test]
 fn unknown_tool_failure_without_handles() {
     let fixture = WorkspaceFixture::with_plan();
@@ -62,8 +62,8 @@ fn unknown_tool_failure_without_handles() {
     let pid = client.server.process().pid();
     let had = rustix::process::getrlimit(Resource::Nofile).current;
     let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64;
-    let mut seen = Vec::new();
-    // Checkpoints need handles too, now and then: once more where one was in the way.
+    let mut answers = Vec::new();
+    // Checkpoints sometimes need handles too, so this is repeated.
     for round in 0..50 {
         let text = format!("{round}\n");
         let before = fixture.read("src/a.txt");
@@ -83,7 +83,7 @@ fn unknown_tool_failure_without_handles() {
             ("none", before)
         );
         assert!(failed.text.contains("EMFILE"), "{failed:?}");
-        seen.push(failed.code().to_owned());
+        answers.push(failed.code().to_owned());
         if failed.code() == "UNKNOWN_TOOL_FAILURE" {
             assert_eq!(failed.cause()["code"], "EMFILE");
             break;
@@ -91,8 +91,8 @@ fn unknown_tool_failure_without_handles() {
         assert_eq!(failed.code(), "AUDIT_LOG_FAILED");
     }
     assert!(
-        seen.iter().any(|code| code == "UNKNOWN_TOOL_FAILURE"),
-        "{seen:?}"
+        answers.iter().any(|code| code == "UNKNOWN_TOOL_FAILURE"),
+        "{answers:?}"
     );
     fixture.verify();
 }

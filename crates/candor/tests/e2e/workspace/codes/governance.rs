@@ -7,8 +7,8 @@ use candor_testkit::Exit;
 use serde_json::{Value, json};
 use std::fs;
 
-/// It is one, it locks, and no report unlocks it.
-fn violates(client: &mut AgentClient, failed: &CallFailure, id: &str) {
+/// Checks that a failure is an invariant violation, that it locks, and that no report unlocks it.
+fn check_invariant_violation(client: &mut AgentClient, failed: &CallFailure, id: &str) {
     assert_eq!(failed.code(), "INVARIANT_VIOLATION", "{failed:?}");
     assert_eq!(failed.envelope["invariant_id"], id);
     let locked = client.call_code("write_file", json!({ "path": "src/b", "content": "x" }));
@@ -53,7 +53,7 @@ fn invariant_violation_of_the_chain() {
     fixture.write("audit-log.jsonl", forged);
     let failed = client.call_err("verify_audit_log", json!({}));
     assert_eq!(failed.cause()["first_bad_seq"], 2, "{failed:?}");
-    violates(&mut client, &failed, "AUDIT_CHAIN_INTACT");
+    check_invariant_violation(&mut client, &failed, "AUDIT_CHAIN_INTACT");
     client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
     let locked = client.call_code("write_file", json!({ "path": "src/b", "content": "x" }));
     assert_eq!(locked, "SESSION_LOCKED", "only a person unlocks");
@@ -65,7 +65,7 @@ fn invariant_violation_of_the_state() {
     let mut client = fixture.executor(&[]);
     fs::write(fixture.state().join("lock.WINDSURF.json"), "garbage").unwrap();
     let failed = client.call_err("write_file", json!({ "path": "src/b", "content": "x" }));
-    violates(&mut client, &failed, "STATE_INTACT");
+    check_invariant_violation(&mut client, &failed, "STATE_INTACT");
     assert!(!fixture.path("src/b").exists());
 }
 
@@ -98,12 +98,12 @@ fn invariant_violation_of_protected_paths() {
     }));
     let mut client = fixture.executor(&[]);
     let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
-    violates(&mut client, &failed, "PROTECTED_PATHS_UNCHANGED");
+    check_invariant_violation(&mut client, &failed, "PROTECTED_PATHS_UNCHANGED");
     assert!(failed.cause()["paths"].is_array(), "{failed:?}");
 }
 
 /// A failed start prints an envelope too.
-fn is_startup(envelope: &Value, code: &str) {
+fn check_startup_failure(envelope: &Value, code: &str) {
     let keys: Vec<_> = envelope.as_object().unwrap().keys().collect();
     assert_eq!(keys, crate::workspace::requests::KEYS);
     assert_eq!(envelope["error_code"], code, "{envelope}");
@@ -124,7 +124,7 @@ fn bootstrap_failure() {
         vec!["--checkpoint-key", "missing"],
         vec!["--root", "missing"],
     ] {
-        is_startup(&fixture.failed_start(&flags), "BOOTSTRAP_FAILURE");
+        check_startup_failure(&fixture.failed_start(&flags), "BOOTSTRAP_FAILURE");
     }
     for name in ["CANDOR_STATE_DIR", "CANDOR_CONFIG_DIR"] {
         let mut command = std::process::Command::new(crate::fixture::CANDOR);
@@ -134,10 +134,10 @@ fn bootstrap_failure() {
             .env("CANDOR_STATE_DIR", fixture.path_beside("state"))
             .env("CANDOR_CONFIG_DIR", fixture.path_beside("config"))
             .env(name, &inside);
-        is_startup(&failed_start(command), "BOOTSTRAP_FAILURE");
+        check_startup_failure(&failed_start(command), "BOOTSTRAP_FAILURE");
     }
     fs::write(fixture.path_beside("config/approvers"), "anna not-a-key\n").unwrap();
-    is_startup(&fixture.failed_start(&[]), "BOOTSTRAP_FAILURE");
+    check_startup_failure(&fixture.failed_start(&[]), "BOOTSTRAP_FAILURE");
     assert!(!inside.exists());
 }
 
@@ -152,5 +152,5 @@ fn self_audit_failure() {
     let file = fixture.path_beside("state/refusals.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("session_status", "session_stotus", 1)).unwrap();
-    is_startup(&fixture.failed_start(&[]), "SELF_AUDIT_FAILURE");
+    check_startup_failure(&fixture.failed_start(&[]), "SELF_AUDIT_FAILURE");
 }

@@ -42,9 +42,9 @@ fn plan_not_approved() {
         fixture.root_text()
     );
     assert!(failed.message().contains(&command), "{}", failed.message());
-    let refuse = |client: &mut AgentClient, what: &str| {
+    let refuse = |client: &mut AgentClient, reason: &str| {
         let failed = write(client, json!({}));
-        assert_eq!(failed.code(), "PLAN_NOT_APPROVED", "{what}");
+        assert_eq!(failed.code(), "PLAN_NOT_APPROVED", "{reason}");
     };
     refuse(&mut client, "a draft");
     fixture.sign(&waiting, &key(), -60, 3600);

@@ -48,7 +48,7 @@ fn rust_policy_violation() {
     let findings = failed.cause()["findings"].as_array().unwrap();
     let lines: Vec<_> = findings.iter().map(|one| one["line"].clone()).collect();
     assert_eq!(lines, [json!(2), json!(3)], "{failed:?}");
-    // Words in prose, and what was there before, are no findings.
+    // Words in prose and existing lines are not findings.
     client.call_ok(
         "write_file",
         json!({ "path": "src/c.rs", "content": "// unwrap() and panic! are words\nfn f() {}\n" }),

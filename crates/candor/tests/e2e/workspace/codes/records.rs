@@ -1,7 +1,7 @@
 //! Audit errors.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
-use crate::workspace::kernel::{limit, minding_sizes};
+use crate::workspace::kernel::{limit, with_ignored_size_signal};
 use rustix::process::Resource;
 use serde_json::json;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::fs::File;
 #[test]
 fn audit_log_failed() {
     let fixture = WorkspaceFixture::with_plan();
-    let mut client = fixture.client(minding_sizes(&fixture.command(EXECUTOR, &[])));
+    let mut client = fixture.client(with_ignored_size_signal(&fixture.command(EXECUTOR, &[])));
     client.begin_session();
     while fixture.read("audit-log.jsonl").len() < 8192 {
         client.call_ok("list_plans", json!({}));

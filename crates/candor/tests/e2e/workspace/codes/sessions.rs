@@ -52,16 +52,16 @@ fn session_initialization_failed() {
         let failed = client.call_err("begin_session", json!({ "workspace_root": root }));
         assert_eq!(failed.code(), "SESSION_INITIALIZATION_FAILED", "{root:?}");
     }
-    let begun = client.begin_session();
-    assert_eq!(client.begin_session(), begun, "agents forget");
+    let session = client.begin_session();
+    assert_eq!(client.begin_session(), session, "agents forget");
     for root in [second, "/"] {
         let failed = client.call_err("begin_session", json!({ "workspace_root": root }));
         assert_eq!(failed.code(), "SESSION_INITIALIZATION_FAILED");
     }
-    assert_eq!(client.call_ok("session_status", json!({})), begun);
+    assert_eq!(client.call_ok("session_status", json!({})), session);
 }
 
-/// A log that somebody has edited is not written any further.
+/// An edited log is not continued.
 #[test]
 fn session_initialization_failed_by_a_broken_log() {
     let fixture = WorkspaceFixture::new();

@@ -8,23 +8,23 @@ use candor_testkit::Exit;
 use insta::assert_snapshot;
 use serde_json::json;
 
-/// Messages that fail, each in its own way; what stands between them succeeds or is not answered.
+/// Messages that fail in different ways, with some that succeed or are not answered.
 fn messages() -> Vec<String> {
-    let own = |text: &str| text.to_owned();
+    let text_of = |text: &str| text.to_owned();
     vec![
-        own(
+        text_of(
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#,
         ),
-        own(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
-        own("{"),
-        own("[]"),
-        own("{}"),
-        own(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#),
-        own(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#),
-        own(r#"{"jsonrpc":"2.0","id":3,"method":"no/such"}"#),
-        own(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call"}"#),
-        own(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":7}}"#),
-        own(
+        text_of(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+        text_of("{"),
+        text_of("[]"),
+        text_of("{}"),
+        text_of(r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#),
+        text_of(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#),
+        text_of(r#"{"jsonrpc":"2.0","id":3,"method":"no/such"}"#),
+        text_of(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call"}"#),
+        text_of(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":7}}"#),
+        text_of(
             r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"fetch","arguments":{"repo":"a/b","repo":"a/b"}}}"#,
         ),
         call(5, "raed_file", json!({ "repo": "sample/hello" })),
@@ -60,7 +60,7 @@ fn messages() -> Vec<String> {
 }
 
 #[test]
-fn only_failures_are_logged_with_one_line_each() {
+fn each_failure_on_stdio_has_one_line() {
     let [by_default, as_results] = ["auto", "result"].map(|form| {
         let fixture = GithubFixture::new();
         let mut server = fixture.stdio(&["--allow-writes", "--failures", form]);
@@ -75,9 +75,9 @@ fn only_failures_are_logged_with_one_line_each() {
             failures += usize::from(failed);
         }
         assert_eq!(server.end(), (vec![], Exit::Code(0)));
-        let said = server.process().whole_stderr(LIMIT);
-        assert_eq!(said.lines().count(), failures);
-        said
+        let log = server.process().whole_stderr(LIMIT);
+        assert_eq!(log.lines().count(), failures);
+        log
     });
     assert_eq!(by_default, as_results);
     assert_snapshot!(by_default, @r#"
@@ -102,31 +102,37 @@ fn only_failures_are_logged_with_one_line_each() {
 
 /// The same over HTTP, on which some requests are refused before they are parsed.
 #[test]
-fn every_failure_over_http_has_one_line() {
+fn each_failure_over_http_has_one_line() {
     let fixture = GithubFixture::new();
     let token = fixture.write("token", "t\n");
     let mut server = fixture.http(&["--bearer-file", &token]);
     let right = ("Authorization", "Bearer t");
-    let ask = |message: &str, headers: &[(&str, &str)]| server.post(message, headers).status;
-    assert_eq!(ask("{}", &[]), 401);
-    assert_eq!(ask("{}", &[right, ("Origin", "http://evil.example")]), 403);
-    assert_eq!(ask("{}", &[right, ("Content-Type", "text/plain")]), 415);
-    assert_eq!(ask("{", &[right]), 400);
-    assert_eq!(ask("[]", &[right]), 400);
+    let status_of = |message: &str, headers: &[(&str, &str)]| server.post(message, headers).status;
+    assert_eq!(status_of("{}", &[]), 401);
     assert_eq!(
-        ask(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, &[right]),
+        status_of("{}", &[right, ("Origin", "http://evil.example")]),
+        403
+    );
+    assert_eq!(
+        status_of("{}", &[right, ("Content-Type", "text/plain")]),
+        415
+    );
+    assert_eq!(status_of("{", &[right]), 400);
+    assert_eq!(status_of("[]", &[right]), 400);
+    assert_eq!(
+        status_of(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, &[right]),
         200
     );
     assert_eq!(
-        ask(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, &[right]),
+        status_of(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, &[right]),
         200
     );
     assert_eq!(
-        ask(&call(1, "fetch", json!({ "repo": "a/b" })), &[right]),
+        status_of(&call(1, "fetch", json!({ "repo": "a/b" })), &[right]),
         200
     );
     assert_eq!(
-        ask(
+        status_of(
             &call(1, "fetch", json!({ "repo": "sample/hello" })),
             &[right]
         ),
@@ -135,9 +141,9 @@ fn every_failure_over_http_has_one_line() {
     assert_eq!(server.get("/health", &[]).status, 200);
     server.signal("TERM");
     assert_eq!(server.process().exit_within(LIMIT), Some(Exit::Code(0)));
-    let said = server.process().whole_stderr(LIMIT);
-    let said = said.replace(&server.address().to_string(), "ADDRESS");
-    assert_snapshot!(said, @r#"
+    let log = server.process().whole_stderr(LIMIT);
+    let log = log.replace(&server.address().to_string(), "ADDRESS");
+    assert_snapshot!(log, @r#"
     github tools listening on http://ADDRESS/mcp
     jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: a bearer token is required"
     jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: the Origin header names another site; see --allowed-origin"

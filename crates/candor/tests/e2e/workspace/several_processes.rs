@@ -10,7 +10,7 @@ use std::thread;
 const CALLS: u64 = 500;
 
 /// Sends many calls at once; the receipts.
-fn pipelined(client: &mut AgentClient, name: &str) -> Vec<(u64, String)> {
+fn send_all(client: &mut AgentClient, name: &str) -> Vec<(u64, String)> {
     for id in 1..=CALLS {
         let (tool, arguments) = match id % 50 {
             0 => (
@@ -49,7 +49,7 @@ fn four_processes_write_one_log_without_a_gap() {
         let threads: Vec<_> = clients
             .iter_mut()
             .enumerate()
-            .map(|(number, client)| scope.spawn(move || pipelined(client, &format!("f{number}"))))
+            .map(|(number, client)| scope.spawn(move || send_all(client, &format!("f{number}"))))
             .collect();
         let all = threads.into_iter().map(|thread| thread.join().unwrap());
         all.flatten().collect()

@@ -17,7 +17,7 @@ const BODY: &str = r#"{
     }
   }"#;
 
-/// Its answer but for the time, byte for byte; written without the blanks that are there for people.
+/// The answer of the specification, compact, with a placeholder for the time.
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Validation errors: must have required property 'query'","data":{"tool":"search","validation_errors":[{"message":"must have required property 'query'","path":"root","keyword":"required","params":{"missingProperty":"query"},"value":{}}],"timestamp":"<when>"}}}"#;
 
 fn serve(fixture: &GithubFixture) -> Http {
@@ -53,9 +53,9 @@ fn command_of_the_specification_works() {
     assert_eq!(mask_times(&answer), ANSWER);
 }
 
-/// The same bytes whatever the owner allows: clients keep the list.
+/// The list is the same bytes for every permission, because clients cache it.
 #[test]
-fn the_list_of_tools_is_the_same_whatever_is_allowed() {
+fn tool_list_does_not_depend_on_permissions() {
     const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let fixture = GithubFixture::empty();
     let through_serve = serve(&fixture).post(LIST, &[]).text();

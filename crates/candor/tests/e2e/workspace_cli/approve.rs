@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
-/// A plan of an agent that tries to look like another one.
+/// A plan of an agent that pretends to be another plan.
 fn plan(title: &str) -> Value {
     json!({ "plan": {
         "title": title,
@@ -37,9 +37,9 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     let executor = Agent::executor(&fixture).await;
     let refused = executor.call_err("write_file", edit()).await;
     assert_eq!(refused["error_code"], "PLAN_NOT_APPROVED");
-    let told = refused["human_message"].as_str().unwrap();
+    let message = refused["human_message"].as_str().unwrap();
     let command = format!("candor workspace approve {} --root ", &hash[..12]);
-    assert!(told.contains(&command), "{told}");
+    assert!(message.contains(&command), "{message}");
 
     let listed = fixture.run(&["review"]);
     assert_eq!(listed.exit, Exit::Code(0));
@@ -67,7 +67,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     ");
     executor.call_err("write_file", edit()).await;
 
-    // A passphrase alone does not say that somebody has read what an agent wrote.
+    // A passphrase alone does not show that a person has read the plan.
     let unread = fixture.run_err(&["approve", "--passphrase-file", "../pass"]);
     assert!(
         unread.starts_with("error: there is no terminal to ask for confirmation\n"),
@@ -75,7 +75,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     );
     let unread = fixture.run_ok(&["review", "--passphrase-file", "../pass"]);
     assert!(!unread.contains("approved a51"), "{unread}");
-    // The only one that waits needs no name.
+    // The only waiting plan needs no name.
     let approved = fixture.run_signed(&["approve", "--yes", "--for", "1h"]);
     assert!(
         approved.ends_with(&format!("approved {} by anna until INSTANT\n", &hash[..12])),
@@ -111,7 +111,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
             .contains("revoked by \"anna\"")
     );
 
-    // A machine that approves whatever waits does not give again what was taken back.
+    // A script that approves every waiting plan does not approve a revoked one.
     let all = fixture.run(&["review", "--yes", "--passphrase-file", "../pass"]);
     assert!(
         all.stderr
@@ -137,8 +137,12 @@ async fn review_asks_for_one_passphrase() {
     hint: name one by 8 digits or more of its hash; to show them, run:
       candor workspace review --config-dir BASE/config --state-dir BASE/state
     ");
-    let said = fixture.run_signed(&["review", "--yes"]);
-    assert_eq!(said.matches("by anna until INSTANT\n").count(), 2, "{said}");
+    let output = fixture.run_signed(&["review", "--yes"]);
+    assert_eq!(
+        output.matches("by anna until INSTANT\n").count(),
+        2,
+        "{output}"
+    );
     assert_snapshot!(fixture.run_err(&["approve", "--passphrase-file", "../pass"]), @"error: no plan waits for approval");
 }
 
@@ -149,11 +153,11 @@ async fn rsa_and_ecdsa_keys_sign_with_ssh_keygen() {
     fixture.write("open", "open sesame\n");
     fixture.write("wrong", "open barley\n");
     for (kind, bits) in [("rsa", "2048"), ("ecdsa", "256")] {
-        let made = Command::new("ssh-keygen")
+        let status = Command::new("ssh-keygen")
             .args(["-q", "-t", kind, "-b", bits, "-N", "open sesame", "-f"])
             .arg(fixture.path(kind))
             .status();
-        assert!(made.unwrap().success());
+        assert!(status.unwrap().success());
         let public = fixture.read(&format!("{kind}.pub"));
         fixture.write("team", &format!("carl {public}"));
         let file = format!("../{kind}");
@@ -180,14 +184,14 @@ async fn rsa_and_ecdsa_keys_sign_with_ssh_keygen() {
 }
 
 #[tokio::test]
-async fn own_ssh_key_can_sign() {
+async fn existing_ssh_key_can_sign() {
     let fixture = OwnerFixture::new();
     fixture.run_signed(&["allow", "src/**"]);
-    let made = Command::new("ssh-keygen")
+    let status = Command::new("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-C", "carl", "-f"])
         .arg(fixture.path("id"))
         .status();
-    assert!(made.unwrap().success());
+    assert!(status.unwrap().success());
     let with = |more: &[&'static str]| {
         let allow = ["allow", "src/**", "--yes", "--ssh-key", "../id"];
         allow

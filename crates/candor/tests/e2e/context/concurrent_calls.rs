@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 const CALLS: usize = 64;
 
 /// Sends all calls before it reads. Returns the answers by their ids.
-fn pipelined(
+fn send_all(
     server: &mut crate::context::server::ContextServer,
     calls: &[String],
 ) -> BTreeMap<usize, String> {
-    for (id, asked) in calls.iter().enumerate() {
+    for (id, call_arguments) in calls.iter().enumerate() {
         server
             .stdio()
-            .send_line(call(id.to_string(), "context.resolve", asked));
+            .send_line(call(id.to_string(), "context.resolve", call_arguments));
     }
     let mut answers = BTreeMap::new();
     for _ in calls {
@@ -37,14 +37,14 @@ fn concurrent_calls_have_the_same_answers() {
     let queries = ["fox", "the", "install it,", ""];
     let caches = ["cache", "more", "copy", "nowhere"];
     let budgets = ["9", "100000", "-1"];
-    let asked: Vec<_> = (0..CALLS)
+    let call_arguments: Vec<_> = (0..CALLS)
         .map(|id| (caches[id % 4], queries[id / 4 % 4], budgets[id / 16 % 3]))
         .collect();
-    let calls: Vec<_> = asked
+    let calls: Vec<_> = call_arguments
         .iter()
         .map(|(cache, query, budget)| arguments(cache, query, budget))
         .collect();
-    let alone: Vec<String> = asked
+    let alone: Vec<String> = call_arguments
         .iter()
         .map(|(cache, query, budget)| fixture.resolve(cache, query, budget).text().to_owned())
         .collect();
@@ -54,7 +54,7 @@ fn concurrent_calls_have_the_same_answers() {
             scope.spawn(|| {
                 // First all of them find their caches closed, then open.
                 for _ in 0..2 {
-                    let answers = pipelined(server, &calls);
+                    let answers = send_all(server, &calls);
                     for (id, answer) in answers {
                         assert_eq!(answer, alone[id], "{}", calls[id]);
                     }
@@ -72,11 +72,11 @@ fn concurrent_calls_have_the_same_answers() {
 fn replaced_cache_gives_old_or_new_answers() {
     let fixture = ContextFixture::with_cache();
     let mut server = fixture.serve(&[]);
-    let asked = arguments("cache", "fox", "1000");
-    let mut known = vec![server.resolve("cache", "fox", "1000").unwrap()];
+    let call_arguments = arguments("cache", "fox", "1000");
+    let mut answers_so_far = vec![server.resolve("cache", "fox", "1000").unwrap()];
     for round in 0..6 {
         fixture.write("docs/fox.md", format!("the fox of round {round}\n"));
-        let calls = vec![asked.clone(); CALLS];
+        let calls = vec![call_arguments.clone(); CALLS];
         let answers = std::thread::scope(|scope| {
             let build = scope.spawn(|| {
                 let build = ["build", "--sources", "docs", "--cache", "cache", "--force"];
@@ -86,15 +86,15 @@ fn replaced_cache_gives_old_or_new_answers() {
                     _ => fixture.run_ok(&update),
                 }
             });
-            let answers = pipelined(&mut server, &calls);
+            let answers = send_all(&mut server, &calls);
             build.join().unwrap();
             answers
         });
         let new = server.resolve("cache", "fox", "1000").unwrap();
         assert_eq!(new, fixture.resolve("cache", "fox", "1000").stdout);
-        known.push(new);
+        answers_so_far.push(new);
         for answer in answers.values() {
-            assert!(known[round..].contains(answer), "{answer}");
+            assert!(answers_so_far[round..].contains(answer), "{answer}");
         }
     }
 }

@@ -25,16 +25,16 @@ fn hanging_system_is_3002() {
     let server = fixture.faulty_http(script, &SOON);
     let mut server = &server;
     let cancel = json!({ "orderId": id, "idempotencyKey": "n" });
-    // Once only: the second call would find the change made, and have no effect of its own.
+    // Sent once: a second call would return the result of the first.
     let lost = server.send_message(&call(1, "cancel-order", &cancel));
     check_failure(&lost);
-    let seen = [
+    let answers = [
         server.call_err_in_both_eras("create-sales-order", &order("k", "TEA", 1)),
         lost,
         server.call_err_in_both_eras("get-orders", &json!({})),
     ];
-    assert_snapshot!(seen.join("\n"));
-    // The hang was before the store, the lost answer behind it.
+    assert_snapshot!(answers.join("\n"));
+    // The hanging call did not reach the store; the lost answer came after the change.
     assert_eq!(
         fixture.database().lines("SELECT status FROM orders"),
         "cancelled"
@@ -49,16 +49,16 @@ fn blocked_database_is_3002_and_changes_nothing() {
         let server = fixture.http(&SOON);
         let database = fixture.database();
         let arguments = order("k", "TEA", 1);
-        let begun = Instant::now();
+        let start = Instant::now();
         let answer = database.while_tea_is_locked(|| {
             (&server).call_err_in_both_eras("create-sales-order", &arguments)
         });
-        let waited = begun.elapsed();
+        let waited = start.elapsed();
         assert!(waited >= Duration::from_secs(2), "two calls in {waited:?}");
         assert_eq!(database.lines("SELECT COUNT(*) FROM orders"), "0");
         assert_eq!(database.lines("SELECT COUNT(*) FROM keys"), "0");
         // The database may end the waiting transaction a moment later, so the same key is sent again.
-        let id = until_done(&server, &arguments);
+        let id = create_with_retries(&server, &arguments);
         let rows = database.lines("SELECT id, status FROM orders");
         assert_eq!(rows, format!("{id} pending"));
         let reserved = "SELECT reserved FROM variants WHERE sku = 'TEA'";
@@ -68,16 +68,16 @@ fn blocked_database_is_3002_and_changes_nothing() {
     assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"none","retryAfterMs":null}}}}}"#);
 }
 
-/// The id of the order that comes of a call made again as often as the contract says.
-fn until_done(mut server: &Http, arguments: &Value) -> String {
+/// Repeats a call as the contract allows. Returns the id of the order.
+fn create_with_retries(mut server: &Http, arguments: &Value) -> String {
     for _ in 0..20 {
         let answer = server.send_message(&call(1, "create-sales-order", arguments));
         let answer = parse(&answer);
-        let made = &answer["result"]["structuredContent"]["order"]["id"];
-        match made.as_str() {
+        let order_id = &answer["result"]["structuredContent"]["order"]["id"];
+        match order_id.as_str() {
             Some(id) => return id.to_owned(),
             None => assert_eq!(answer["result"]["error"]["retryable"], true, "{answer}"),
         }
     }
-    panic!("the way is free, and the call does not pass");
+    panic!("the lock is free, and the call still fails");
 }

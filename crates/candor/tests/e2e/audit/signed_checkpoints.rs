@@ -16,7 +16,7 @@ fn public(seed: u8) -> String {
 }
 
 #[test]
-fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
+fn checkpoint_must_be_signed_by_a_given_key() {
     let fixture = AuditFixture::empty();
     fixture.append(entries(), Some(key(1)));
     fixture.write("own.pub", &public(1));
@@ -58,7 +58,7 @@ fn a_checkpoint_must_be_signed_by_a_key_that_is_given() {
 
 /// The new log after a quarantine has a signed checkpoint too.
 #[test]
-fn a_new_log_begins_with_a_signed_checkpoint() {
+fn new_log_begins_with_a_signed_checkpoint() {
     let fixture = AuditFixture::empty();
     fixture.append(entries(), Some(key(1)));
     fixture.write("own", &key(1).to_openssh(LineEnding::LF).unwrap());

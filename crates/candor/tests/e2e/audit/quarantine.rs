@@ -40,7 +40,7 @@ fn broken_log_is_moved_aside_and_a_new_one_begins() {
     assert_eq!(first["old"]["flaw"]["seq"], 2);
     assert_eq!(first["old"]["last"]["seq"], 1);
     assert_eq!(first["old"]["files"], serde_json::json!(aside[1..]));
-    // A server that keeps the same checkpoint goes on.
+    // A server with the same checkpoint file continues.
     let receipts = fixture.append(entries(), None);
     assert_eq!(receipts[0].seq, 2);
     let verified = fixture.run_ok(&[

@@ -11,17 +11,17 @@ use std::thread;
 const CLIENTS: u32 = 32;
 const ROUNDS: u32 = 3;
 
-const FREE: [&str; 3] = ["--allow-writes", "--writes-per-minute", "10000"];
+const UNLIMITED: [&str; 3] = ["--allow-writes", "--writes-per-minute", "10000"];
 
-/// Sends one call on each of many connections before any answer is read; the answers.
-fn at_once(server: &Http, calls: &[(&str, Value)]) -> Vec<Value> {
-    let ask = |(id, (tool, arguments)): (u32, &(&str, Value))| {
+/// Sends one call on each of many connections before any answer is read. Returns the answers.
+fn send_concurrently(server: &Http, calls: &[(&str, Value)]) -> Vec<Value> {
+    let send = |(id, (tool, arguments)): (u32, &(&str, Value))| {
         let mut connection = server.connect();
         connection.send(server.request("POST", call(id, tool, arguments).as_bytes(), &[]));
         connection
     };
-    let mut asked: Vec<_> = (1..).zip(calls).map(ask).collect();
-    asked
+    let mut connections: Vec<_> = (1..).zip(calls).map(send).collect();
+    connections
         .iter_mut()
         .map(|connection| parse(&connection.response().text()))
         .collect()
@@ -53,20 +53,20 @@ fn check(fixture: &GithubFixture, named: &[(String, Value)]) -> usize {
     let history = history(fixture);
     let mut won = 0;
     for (name, answer) in named {
-        let there: Vec<_> = history
+        let commits: Vec<_> = history
             .iter()
             .filter(|(_, subject)| subject == name)
             .collect();
         match answer.get("result") {
             Some(result) => {
                 let sha = result["structuredContent"]["sha"].as_str().unwrap();
-                assert_eq!(there, [&(sha.to_owned(), name.clone())]);
+                assert_eq!(commits, [&(sha.to_owned(), name.clone())]);
                 won += 1;
             }
             None => {
                 assert_eq!(answer["error"]["code"], -32003, "{answer}");
                 assert_eq!(answer["error"]["data"]["fault"]["effect"], "none");
-                assert!(there.is_empty(), "{name} was refused and is there");
+                assert!(commits.is_empty(), "{name} was refused and is there");
             }
         }
     }
@@ -75,10 +75,10 @@ fn check(fixture: &GithubFixture, named: &[(String, Value)]) -> usize {
         &["ls-tree", "--name-only", "main:files"],
     );
     let files: BTreeSet<_> = files.lines().collect();
-    let made = named
+    let committed = named
         .iter()
         .filter(|(_, answer)| answer.get("result").is_some());
-    for (name, _) in made {
+    for (name, _) in committed {
         assert!(files.contains(name.as_str()), "{name} is lost");
     }
     won
@@ -87,14 +87,14 @@ fn check(fixture: &GithubFixture, named: &[(String, Value)]) -> usize {
 #[test]
 fn concurrent_commits_are_each_in_the_history_once() {
     let fixture = GithubFixture::new();
-    let server = fixture.http(&FREE);
+    let server = fixture.http(&UNLIMITED);
     let mut named = Vec::new();
     for round in 0..ROUNDS {
         let names: Vec<_> = (0..CLIENTS)
             .map(|client| format!("{round}-{client}"))
             .collect();
         let calls: Vec<_> = names.iter().map(|name| commit(name)).collect();
-        named.extend(names.into_iter().zip(at_once(&server, &calls)));
+        named.extend(names.into_iter().zip(send_concurrently(&server, &calls)));
     }
     let won = check(&fixture, &named);
     assert_eq!(history(&fixture).len(), 2 + won);
@@ -110,7 +110,7 @@ fn concurrent_commits_are_each_in_the_history_once() {
 fn commits_during_pushes_lose_nothing() {
     const PUSHES: u32 = 2;
     let fixture = GithubFixture::new();
-    let server = fixture.http(&FREE);
+    let server = fixture.http(&UNLIMITED);
     let bare = fixture.bare("sample/hello");
     fixture.git("", &["clone", "-q", bare.to_str().unwrap(), "clone"]);
     let clone = fixture.path("clone");
@@ -144,7 +144,7 @@ fn commits_during_pushes_lose_nothing() {
         assert!(round < 500, "pushing does not end");
         let names: Vec<_> = (0..4).map(|client| format!("{round}-{client}")).collect();
         let calls: Vec<_> = names.iter().map(|name| commit(name)).collect();
-        named.extend(names.into_iter().zip(at_once(&server, &calls)));
+        named.extend(names.into_iter().zip(send_concurrently(&server, &calls)));
         round += 1;
     }
     let pushed = pushing.join().unwrap();
@@ -164,14 +164,14 @@ fn commits_during_pushes_lose_nothing() {
 #[test]
 fn only_one_of_two_merges_succeeds() {
     let fixture = GithubFixture::new();
-    let server = fixture.http(&FREE);
+    let server = fixture.http(&UNLIMITED);
     let merge = || {
         (
             "merge_pull_request",
             json!({ "repo": "sample/hello", "prNumber": 1, "delete_branch": true }),
         )
     };
-    let answers = at_once(&server, &[merge(), merge(), merge()]);
+    let answers = send_concurrently(&server, &[merge(), merge(), merge()]);
     let (won, lost): (Vec<_>, Vec<_>) = answers
         .iter()
         .partition(|answer| answer.get("result").is_some());
@@ -196,11 +196,11 @@ fn only_one_of_two_merges_succeeds() {
     assert_eq!(pulls["pull_requests"][0]["merged"], true);
 }
 
-/// The same pull request is opened once, whoever asks.
+/// The same pull request is opened only once.
 #[test]
 fn only_one_of_many_pull_requests_is_opened() {
     let fixture = GithubFixture::new();
-    let server = fixture.http(&FREE);
+    let server = fixture.http(&UNLIMITED);
     (&server).call_ok(
         "update_pull_request",
         json!({ "repo": "sample/hello", "prNumber": 1, "state": "closed" }),
@@ -211,7 +211,7 @@ fn only_one_of_many_pull_requests_is_opened() {
             json!({ "repo": "sample/hello", "title": "x", "head": "feature/greeting", "base": "main" }),
         )
     };
-    let answers = at_once(&server, &[open(), open(), open(), open()]);
+    let answers = send_concurrently(&server, &[open(), open(), open(), open()]);
     let (won, lost): (Vec<_>, Vec<_>) = answers
         .iter()
         .partition(|answer| answer.get("result").is_some());

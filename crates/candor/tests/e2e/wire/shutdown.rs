@@ -50,7 +50,7 @@ fn running_calls_are_answered_before_the_end() {
 
 /// A signal ends a server that has nothing to do at once, although its input is still open.
 #[test]
-fn a_signal_ends_an_idle_server() {
+fn signal_ends_an_idle_server() {
     for signal in ["TERM", "INT"] {
         let mut server = stdio(&[]);
         wait_until_read(&mut server);
@@ -60,12 +60,12 @@ fn a_signal_ends_an_idle_server() {
     }
 }
 
-/// Whatever the moment of a signal: what was begun is answered, and no line is cut.
+/// Calls that had started before a signal are answered, and no line is cut.
 #[test]
-fn a_signal_cuts_no_answer() {
+fn signal_cuts_no_answer() {
     let mut server = stdio(&[]);
     wait_until_read(&mut server);
-    // Larger than any pipe: the first answer cannot leave before somebody reads.
+    // Larger than any pipe: the first answer cannot be written before the client reads.
     let all: String = (0..4)
         .map(|id| call(id.to_string(), "flood", r#"{"bytes":2000000}"#) + "\n")
         .collect();
@@ -91,7 +91,7 @@ fn a_signal_cuts_no_answer() {
 }
 
 #[test]
-fn nothing_but_messages_reaches_stdout_and_nothing_stderr() {
+fn stdout_has_only_messages_and_stderr_is_empty() {
     let mut server = stdio(&["--conformance"]);
     let sent = [
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}"#.to_owned(),
@@ -112,7 +112,7 @@ fn nothing_but_messages_reaches_stdout_and_nothing_stderr() {
     assert_eq!(server.process().whole_stderr(SOON), "");
 }
 
-/// A client that goes away without a word leaves no process behind.
+/// A server ends if its client disconnects.
 #[test]
 fn client_that_disconnects_leaves_no_process() {
     let (mut process, mut stdin, mut stdout) =
@@ -130,7 +130,7 @@ fn client_that_disconnects_leaves_no_process() {
 }
 
 #[test]
-fn a_signal_lets_running_requests_finish() {
+fn signal_lets_running_requests_finish() {
     let mut server = http(&[]);
     let address = server.address();
     let body = call("1", "hang", r#"{"ms":300}"#);
@@ -192,14 +192,14 @@ fn server_with_all_connections_in_use_ends() {
 
 /// Everything that takes the real time of a limit, at the same time.
 #[test]
-fn timeouts_of_ten_seconds_hold() {
+fn timeouts_of_ten_seconds_are_observed() {
     thread::scope(|scope| {
         scope.spawn(|| endless_call(None));
         scope.spawn(|| endless_call(Some("TERM")));
         scope.spawn(endless_request);
         scope.spawn(unread_answers);
         scope.spawn(slow_head);
-        scope.spawn(full_house_on_stdio);
+        scope.spawn(full_stdio_server);
         scope.spawn(slow_reader);
         scope.spawn(outlived_request);
     });
@@ -212,7 +212,7 @@ fn cut(answer: &str) {
     assert_eq!(error["fault"]["effect"], "none", "{answer}");
 }
 
-/// On stdio: a call that never ends is cut after the patience, and said to be.
+/// On stdio, a call that never ends is interrupted after the grace period and answered.
 fn endless_call(signal: Option<&str>) {
     let mut server = stdio(&[]);
     server.send_line(call("1", "hang", "{}"));
@@ -332,9 +332,9 @@ fn slow_head() {
     assert_eq!(fine.response().status, 200);
 }
 
-/// More calls than may wait, none of which ends: what can be answered is, the next call is refused after
-/// a while, and a cancel and the end of the input are still heard.
-fn full_house_on_stdio() {
+/// More calls than may wait, none of which ends: other requests are answered, the next call is refused
+/// after a while, and a cancellation and the end of the input still work.
+fn full_stdio_server() {
     let mut server = stdio(&[]);
     let echo = |id: &str| call(id, "echo", r#"{"text":"x"}"#);
     let mut all: Vec<_> = (0..1024)

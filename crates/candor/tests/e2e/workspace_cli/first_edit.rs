@@ -6,9 +6,9 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Returns the configuration of the client that `init` prints.
-fn configuration(said: &str) -> Value {
-    let start = said.find('{').unwrap();
-    serde_json::from_str(&said[start..]).unwrap()
+fn configuration(output: &str) -> Value {
+    let start = output.find('{').unwrap();
+    serde_json::from_str(&output[start..]).unwrap()
 }
 
 #[tokio::test]

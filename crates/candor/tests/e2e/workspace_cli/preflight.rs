@@ -37,8 +37,8 @@ async fn change_is_kept_if_tests_pass_and_undone_if_they_fail() {
         { "path": "src/two.rs", "edits": [{ "old": "TWO", "new": "PAIR" }] },
     ]});
     agent.call_ok("apply_changes", rename).await;
-    let kept = library("new").replace("two::TWO", "two::PAIR");
-    assert_eq!(fixture.read("ws/src/lib.rs"), kept);
+    let expected = library("new").replace("two::TWO", "two::PAIR");
+    assert_eq!(fixture.read("ws/src/lib.rs"), expected);
     assert_eq!(fixture.read("ws/src/two.rs"), "pub const PAIR: u8 = 2;\n");
 
     let wrong = json!({ "changes": [
@@ -49,6 +49,6 @@ async fn change_is_kept_if_tests_pass_and_undone_if_they_fail() {
     assert_eq!(refused["error_code"], "PREFLIGHT_FAILED", "{refused}");
     assert_eq!(refused["cause"]["exit_code"], 101, "{refused}");
     agent.end().await;
-    assert_eq!(fixture.read("ws/src/lib.rs"), kept);
+    assert_eq!(fixture.read("ws/src/lib.rs"), expected);
     assert_eq!(fixture.read("ws/src/two.rs"), "pub const PAIR: u8 = 2;\n");
 }

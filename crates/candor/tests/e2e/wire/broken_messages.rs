@@ -1,51 +1,50 @@
-//! Every row of the table of broken input, and what else hostile clients send: one table of cases,
-//! sent to both transports.
+//! Broken and hostile messages: one table of cases, sent to both transports.
 
 use crate::requests::{parse, request};
 use crate::wire::answers::{error, result};
 use crate::wire::fixture::{http, stdio, wait_until_read};
 
-/// One message and what comes back.
+/// One message and its expected answer.
 struct Case {
-    what: &'static str,
+    title: &'static str,
     sent: Vec<u8>,
-    answer: Back,
+    answer: ExpectedAnswer,
 }
 
-enum Back {
+enum ExpectedAnswer {
     /// No answer on stdio, and 202 without a body over HTTP.
     Nothing,
     /// This line on stdio, this body with this status over HTTP.
     Line(u16, String),
 }
 
-fn case(what: &'static str, sent: impl Into<Vec<u8>>, status: u16, answer: String) -> Case {
+fn case(title: &'static str, sent: impl Into<Vec<u8>>, status: u16, answer: String) -> Case {
     Case {
-        what,
+        title,
         sent: sent.into(),
-        answer: Back::Line(status, answer),
+        answer: ExpectedAnswer::Line(status, answer),
     }
 }
 
-fn unreadable(what: &'static str, sent: impl Into<Vec<u8>>) -> Case {
-    case(what, sent, 400, error("null", -32700, "Parse error"))
+fn unreadable(title: &'static str, sent: impl Into<Vec<u8>>) -> Case {
+    case(title, sent, 400, error("null", -32700, "Parse error"))
 }
 
-fn refused(what: &'static str, sent: impl Into<Vec<u8>>, id: &str, why: &str) -> Case {
-    let message = format!("Invalid Request: {why}");
-    case(what, sent, 400, error(id, -32600, &message))
+fn refused(title: &'static str, sent: impl Into<Vec<u8>>, id: &str, reason: &str) -> Case {
+    let message = format!("Invalid Request: {reason}");
+    case(title, sent, 400, error(id, -32600, &message))
 }
 
-fn ignored(what: &'static str, sent: &str) -> Case {
+fn ignored(title: &'static str, sent: &str) -> Case {
     Case {
-        what,
+        title,
         sent: sent.into(),
-        answer: Back::Nothing,
+        answer: ExpectedAnswer::Nothing,
     }
 }
 
-fn pinged(what: &'static str, sent: impl Into<Vec<u8>>, id: &str) -> Case {
-    case(what, sent, 200, result(id, "{}"))
+fn pinged(title: &'static str, sent: impl Into<Vec<u8>>, id: &str) -> Case {
+    case(title, sent, 200, result(id, "{}"))
 }
 
 /// Sends every case to both transports.
@@ -53,25 +52,32 @@ fn check(cases: &[Case]) {
     let mut line = stdio(&["--conformance"]);
     let post = http(&["--conformance"]);
     for case in cases {
-        assert!(!case.sent.contains(&b'\n'), "{}: one line", case.what);
+        assert!(!case.sent.contains(&b'\n'), "{}: one line", case.title);
         line.send_line(case.sent.clone());
-        if let Back::Line(_, answer) = &case.answer {
-            assert_eq!(line.line().as_ref(), Some(answer), "{} on stdio", case.what);
+        if let ExpectedAnswer::Line(_, answer) = &case.answer {
+            assert_eq!(
+                line.line().as_ref(),
+                Some(answer),
+                "{} on stdio",
+                case.title
+            );
         }
-        // Exactly one line comes back for one line, or none at all.
+        // A line gets exactly one line in return, or none.
         wait_until_read(&mut line);
         let response = post.post(&case.sent, &[]);
         let (status, body, kind) = match &case.answer {
-            Back::Nothing => (202, "", None),
-            Back::Line(status, answer) => (*status, answer.as_str(), Some("application/json")),
+            ExpectedAnswer::Nothing => (202, "", None),
+            ExpectedAnswer::Line(status, answer) => {
+                (*status, answer.as_str(), Some("application/json"))
+            }
         };
-        let what = format!("{} over HTTP", case.what);
+        let title = format!("{} over HTTP", case.title);
         assert_eq!(
             (response.status, response.text().as_str()),
             (status, body),
-            "{what}"
+            "{title}"
         );
-        assert_eq!(response.header("content-type"), kind, "{what}");
+        assert_eq!(response.header("content-type"), kind, "{title}");
     }
     let (rest, exit) = line.end();
     assert_eq!((rest.len(), exit), (0, candor_testkit::Exit::Code(0)));
@@ -479,7 +485,7 @@ fn duplicate_member_is_refused_with_the_id() {
 }
 
 #[test]
-fn equal_json_means_the_same_however_it_is_written() {
+fn equivalent_json_gets_the_same_answer() {
     check(&[
         pinged(
             "white space",
@@ -529,18 +535,18 @@ fn equal_json_means_the_same_however_it_is_written() {
 }
 
 #[test]
-fn methods_and_parameters_are_named_when_they_are_wrong() {
-    let unknown = |method: &'static str, shown: &str| {
+fn wrong_methods_and_parameters_are_named() {
+    let unknown = |method: &'static str, escaped: &str| {
         case(
             "an unknown method",
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#),
             200,
-            error("1", -32601, &format!("Method not found: {shown}")),
+            error("1", -32601, &format!("Method not found: {escaped}")),
         )
     };
-    let wrong = |what, method: &str, params: &str, why: &str| {
+    let wrong = |title, method: &str, params: &str, reason: &str| {
         let sent = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{params}}}"#);
-        case(what, sent, 200, error("1", -32602, why))
+        case(title, sent, 200, error("1", -32602, reason))
     };
     let call = "tools/call";
     let missing = "Invalid params: params is missing";
@@ -762,10 +768,10 @@ fn line_breaks_separate_messages_on_stdio_only() {
     assert_eq!(post.post(pretty, &[]).text(), pong);
     for empty in ["", " ", "\n", "\u{feff}"] {
         let response = post.post(empty, &[]);
-        let wanted = error("null", -32700, "Parse error");
+        let expected = error("null", -32700, "Parse error");
         assert_eq!(
             (response.status, response.text()),
-            (400, wanted),
+            (400, expected),
             "{empty:?}"
         );
     }

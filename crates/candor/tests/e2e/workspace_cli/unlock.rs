@@ -112,8 +112,8 @@ fn changed_log_is_reported_with_its_line() {
     );
     let cut: String = log.split_inclusive('\n').take(2).collect();
     fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
-    let said = fixture.run_ok(&["status"]);
-    assert!(said.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, but the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{said}");
+    let output = fixture.run_ok(&["status"]);
+    assert!(output.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, but the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{output}");
     // The owner's action is done, with a note that it is not recorded.
     let revoked = fixture.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
     assert_eq!(revoked.exit, Exit::Code(0));

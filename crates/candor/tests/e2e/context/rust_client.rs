@@ -15,7 +15,7 @@ fn text(result: &CallToolResult) -> Value {
 }
 
 #[tokio::test]
-async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
+async fn rust_client_gets_answers_and_failures_in_both_eras() {
     let fixture = ContextFixture::with_cache();
     let eras = [
         ClientLifecycleMode::Initialize,
@@ -40,15 +40,15 @@ async fn the_rust_client_sees_answers_and_failures_in_both_eras() {
             ]
         );
         let call = async |cache: &str, budget: i64| {
-            let asked = json!({ "cache": cache, "query": "fox", "budget": budget });
-            let asked = asked.as_object().unwrap().clone();
-            let asked = CallToolRequestParams::new("context.resolve").with_arguments(asked);
-            session.call_tool(asked).await.unwrap()
+            let arguments = json!({ "cache": cache, "query": "fox", "budget": budget });
+            let arguments = arguments.as_object().unwrap().clone();
+            let arguments = CallToolRequestParams::new("context.resolve").with_arguments(arguments);
+            session.call_tool(arguments).await.unwrap()
         };
         let good = call("cache", 9).await;
         assert_ne!(good.is_error, Some(true));
-        let said = fixture.resolve("cache", "fox", "9").stdout;
-        assert_eq!(text(&good), json!([{ "type": "text", "text": said }]));
+        let output = fixture.resolve("cache", "fox", "9").stdout;
+        assert_eq!(text(&good), json!([{ "type": "text", "text": output }]));
         for (cache, budget, code) in [
             ("cache", -1, "invalid_budget"),
             ("nowhere", 9, "cache_missing"),

@@ -9,7 +9,7 @@ fn allow_writes_shows_and_signs_a_plan() {
     let fixture = OwnerFixture::new();
     fixture.write("ws/src/b/c.rs", "");
     fixture.write("ws/src/b/d.txt", "");
-    let said = fixture.run_signed(&[
+    let output = fixture.run_signed(&[
         "allow",
         "src/**/*.rs",
         "Cargo.toml",
@@ -29,7 +29,7 @@ fn allow_writes_shows_and_signs_a_plan() {
         "--network",
         "--each-write",
     ]);
-    assert_snapshot!(said, @r"
+    assert_snapshot!(output, @r"
     plan 66a37dc7e69b
       title      Sort it
       objective  Let an agent change src/**/*.rs, Cargo.toml.
@@ -59,7 +59,7 @@ fn allow_writes_shows_and_signs_a_plan() {
         (&line["role"], &line["session_id"]),
         (&None::<u8>.into(), &None::<u8>.into())
     );
-    assert!(said.contains(&line["plan_hash"].as_str().unwrap()[..12]));
+    assert!(output.contains(&line["plan_hash"].as_str().unwrap()[..12]));
 }
 
 #[test]

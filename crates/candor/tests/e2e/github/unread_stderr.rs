@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
-/// Failures whose lines are far more than a pipe and the queue before it hold.
+/// More failures than a pipe and the queue before it can hold.
 const FAILURES: u32 = 8_000;
 
-fn start(mut command: Command) -> Child {
+fn spawn(mut command: Command) -> Child {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -20,8 +20,8 @@ fn start(mut command: Command) -> Child {
     command.spawn().unwrap()
 }
 
-/// Fails so many calls, and checks that each one is answered.
-fn fail(child: &mut Child, calls: u32) {
+/// Makes calls that fail, and checks that each is answered.
+fn fail_calls(child: &mut Child, calls: u32) {
     let mut input = child.stdin.take().unwrap();
     let path = "x".repeat(400);
     let writing = thread::spawn(move || {
@@ -51,7 +51,7 @@ fn fail(child: &mut Child, calls: u32) {
 }
 
 /// Waits for the end of a process that ends by itself.
-fn ends(mut child: Child) {
+fn wait_for_exit(mut child: Child) {
     let (sender, ended) = sync_channel(1);
     let id = child.id();
     thread::spawn(move || sender.send(child.wait()));
@@ -63,14 +63,14 @@ fn ends(mut child: Child) {
 }
 
 #[test]
-fn a_client_that_never_reads_stderr_is_served() {
+fn client_that_never_reads_stderr_is_served() {
     let fixture = GithubFixture::new();
-    // With a log beside the lines: it goes the same way.
-    let mut child = start(fixture.command(&["serve", "--log", "debug"]));
+    // The log goes to stderr as well.
+    let mut child = spawn(fixture.command(&["serve", "--log", "debug"]));
     let unread = child.stderr.take().unwrap();
-    fail(&mut child, FAILURES);
+    fail_calls(&mut child, FAILURES);
     drop(child.stdin.take());
-    ends(child);
+    wait_for_exit(child);
     drop(unread);
 }
 
@@ -78,16 +78,16 @@ fn a_client_that_never_reads_stderr_is_served() {
 #[test]
 fn lost_lines_are_counted() {
     let fixture = GithubFixture::new();
-    let mut child = start(fixture.command(&["serve"]));
+    let mut child = spawn(fixture.command(&["serve"]));
     let unread = child.stderr.take().unwrap();
-    fail(&mut child, FAILURES);
-    let mut said = BufReader::new(unread);
+    fail_calls(&mut child, FAILURES);
+    let mut stderr = BufReader::new(unread);
     let (mut lines, mut lost) = (0, 0);
     let mut line = String::new();
     while lost == 0 {
         line.clear();
         assert!(
-            said.read_line(&mut line).unwrap() > 0,
+            stderr.read_line(&mut line).unwrap() > 0,
             "{lines} lines, none was lost"
         );
         match line.strip_prefix("candor: ") {
@@ -97,12 +97,12 @@ fn lost_lines_are_counted() {
     }
     drop(child.stdin.take());
     let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
+    stderr.read_to_string(&mut rest).unwrap();
     lines += u32::try_from(rest.lines().count()).unwrap();
     assert!(
         rest.lines().all(|line| line.starts_with("jsonrpc_error ")),
         "{rest}"
     );
     assert_eq!(lines + lost, FAILURES);
-    ends(child);
+    wait_for_exit(child);
 }

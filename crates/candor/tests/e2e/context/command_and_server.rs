@@ -51,16 +51,19 @@ fn command_and_server_give_the_same_answers() {
             }
             let budgets = BUDGETS.iter().skip(number % 4).step_by(4);
             for budget in budgets {
-                let said = fixture.resolve(cache, query, budget);
+                let output = fixture.resolve(cache, query, budget);
                 assert_eq!(
-                    (said.code, said.stderr.as_str()),
+                    (output.code, output.stderr.as_str()),
                     (0, ""),
                     "{cache} {query} {budget}"
                 );
-                assert!(said.stdout.ends_with("}}\n"), "{}", said.stdout);
+                assert!(output.stdout.ends_with("}}\n"), "{}", output.stdout);
                 let answer = server.resolve(cache, query, budget);
-                assert_eq!(answer.unwrap(), said.stdout, "{cache} {query} {budget}");
-                assert_eq!(looking.resolve(cache, query, budget).unwrap(), said.stdout);
+                assert_eq!(answer.unwrap(), output.stdout, "{cache} {query} {budget}");
+                assert_eq!(
+                    looking.resolve(cache, query, budget).unwrap(),
+                    output.stdout
+                );
             }
         }
     }

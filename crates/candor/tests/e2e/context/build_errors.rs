@@ -15,14 +15,14 @@ fn unusable_sources_and_targets_are_refused() {
     symlink("cache", fixture.path("link")).unwrap();
     let build = |sources: &str, cache: &str, more: &[&str]| {
         let arguments = [&["build", "--sources", sources, "--cache", cache], more].concat();
-        let said = fixture.run(&arguments);
+        let output = fixture.run(&arguments);
         let object = fixture.run(&[&arguments[..], &["--error-format", "json"]].concat());
         assert_eq!(
-            (said.code, said.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (object.code, object.stdout.as_str())
         );
-        assert_eq!(said.stdout, "");
-        format!("{} {}{}", said.code, object.stderr, said.stderr)
+        assert_eq!(output.stdout, "");
+        format!("{} {}{}", output.code, object.stderr, output.stderr)
     };
     assert_snapshot!(build("nowhere", "new", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}

@@ -9,24 +9,24 @@ use std::process::Command;
 fn too_many_open_files_are_an_io_error() {
     let fixture = ContextFixture::with_cache();
     let with_limit = |count: usize, command: &Command| with_limit(command, &format!("-n {count}"));
-    let whole = fixture.resolve("cache", "fox", "1000").stdout;
+    let expected = fixture.resolve("cache", "fox", "1000").stdout;
     let mut codes = Vec::new();
     for count in 3..14 {
-        let said = run_command(with_limit(
+        let output = run_command(with_limit(
             count,
             &fixture.resolve_command("cache", "fox", "1000"),
         ));
-        match said.code {
+        match output.code {
             // Not even the program could be loaded.
             127 => continue,
-            0 => assert_eq!(said.stdout, whole, "{count}"),
+            0 => assert_eq!(output.stdout, expected, "{count}"),
             code => assert_eq!(
-                (code, said.stderr, said.stdout),
+                (code, output.stderr, output.stdout),
                 (6, error_object("io_error"), String::new()),
                 "{count}"
             ),
         }
-        codes.push(said.code);
+        codes.push(output.code);
     }
     assert!(codes.contains(&6) && codes.last() == Some(&0), "{codes:?}");
     let mut failed = 0;
@@ -42,7 +42,7 @@ fn too_many_open_files_are_an_io_error() {
             continue;
         };
         match outcome("1", &line) {
-            ToolText::Text(text) => assert_eq!(text, whole, "{count}"),
+            ToolText::Text(text) => assert_eq!(text, expected, "{count}"),
             ToolText::Failed(text) => {
                 assert_eq!(text, error_object("io_error"), "{count}");
                 failed += 1;

@@ -1,19 +1,22 @@
-//! Concurrent builds of one cache: one of them wins, complete, and nothing else stays.
+//! Concurrent builds of one cache: one of them succeeds completely, and leaves no other files.
 
 use crate::context::fixture::{CommandOutput, ContextFixture, error_object, run_command};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the same command several times at once.
-fn at_once(fixture: &ContextFixture, arguments: &[&str]) -> Vec<CommandOutput> {
+fn run_concurrently(fixture: &ContextFixture, arguments: &[&str]) -> Vec<CommandOutput> {
     std::thread::scope(|scope| {
         let run = |_| scope.spawn(|| run_command(fixture.command(arguments)));
         let running: Vec<_> = (0..6).map(run).collect();
-        running.into_iter().map(|one| one.join().unwrap()).collect()
+        running
+            .into_iter()
+            .map(|build| build.join().unwrap())
+            .collect()
     })
 }
 
-fn is_whole(fixture: &ContextFixture) {
+fn check_complete(fixture: &ContextFixture) {
     fixture.run_ok(&["verify", "--cache", "cache"]);
     let names = fs::read_dir(fixture.root()).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
@@ -35,19 +38,19 @@ fn one_of_several_first_builds_wins() {
         "--error-format",
         "json",
     ];
-    let ends = at_once(&fixture, &build);
+    let ends = run_concurrently(&fixture, &build);
     assert_eq!(
-        ends.iter().filter(|said| said.code == 0).count(),
+        ends.iter().filter(|output| output.code == 0).count(),
         1,
         "{ends:?}"
     );
-    for lost in ends.iter().filter(|said| said.code != 0) {
+    for lost in ends.iter().filter(|output| output.code != 0) {
         assert_eq!(
             (lost.code, lost.stderr.as_str()),
             (6, error_object("io_error").as_str())
         );
     }
-    is_whole(&fixture);
+    check_complete(&fixture);
 }
 
 #[test]
@@ -65,16 +68,16 @@ fn replacing_builds_do_not_disturb_each_other() {
     ];
     for round in 0..4 {
         fixture.write("docs/fox.md", format!("the fox of round {round}\n"));
-        for end in at_once(&fixture, &force) {
+        for end in run_concurrently(&fixture, &force) {
             assert_eq!((end.code, end.stderr.as_str()), (0, ""));
         }
-        is_whole(&fixture);
+        check_complete(&fixture);
         fixture.write(
             "docs/fox.md",
             format!("the fox of round {round} and a half\n"),
         );
-        // They share documents with what is there, and that may be replaced under them.
-        let ends = at_once(&fixture, &update);
+        // Updates share documents with the existing cache, which may be replaced meanwhile.
+        let ends = run_concurrently(&fixture, &update);
         assert!(ends.iter().any(|end| end.code == 0), "{ends:?}");
         for end in ends.iter().filter(|end| end.code != 0) {
             assert_eq!(
@@ -85,7 +88,7 @@ fn replacing_builds_do_not_disturb_each_other() {
         fixture.run_ok(&["verify", "--cache", "cache"]);
         // The next build removes files that this one could not remove.
         fixture.run_ok(&["update", "--sources", "docs", "--cache", "cache"]);
-        is_whole(&fixture);
+        check_complete(&fixture);
     }
 }
 
@@ -106,7 +109,7 @@ fn readers_do_not_see_a_cache_go() {
         fixture.write(format!("docs/{number}.md"), format!("fox {number}\n"));
     }
     fixture.build("docs", "cache");
-    let whole = fixture.resolve("cache", "fox", "9").stdout;
+    let expected = fixture.resolve("cache", "fox", "9").stdout;
     let verified = fixture.run_ok(&["verify", "--cache", "cache"]);
     let inspected = fixture.run_ok(&["inspect", "--cache", "cache"]);
     let building = AtomicBool::new(true);
@@ -120,11 +123,11 @@ fn readers_do_not_see_a_cache_go() {
         scope.spawn(|| {
             let mut server = fixture.serve(&["--no-watch"]);
             while building.load(Ordering::Relaxed) {
-                assert_eq!(server.resolve("cache", "fox", "9").text(), whole);
+                assert_eq!(server.resolve("cache", "fox", "9").text(), expected);
             }
         });
         while building.load(Ordering::Relaxed) {
-            assert_eq!(fixture.resolve("cache", "fox", "9").text(), whole);
+            assert_eq!(fixture.resolve("cache", "fox", "9").text(), expected);
             assert_eq!(fixture.run_ok(&["verify", "--cache", "cache"]), verified);
             assert_eq!(fixture.run_ok(&["inspect", "--cache", "cache"]), inspected);
         }
