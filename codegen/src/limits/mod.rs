@@ -41,25 +41,25 @@ fn message_limits() -> Vec<Limit> {
             "depth of a message",
             MAX_DEPTH,
             "−32600",
-            "grammatical_flaws_are_told_apart",
+            "each_flaw_of_valid_json_has_its_error",
         ),
         limit(
             "JSON values in a message",
             MAX_VALUES,
             "−32600 [413]",
-            "values_are_counted",
+            "too_many_values_are_refused",
         ),
         limit(
             "a line on stdio",
             mib(stdio::MAX_LINE),
             "−32600, the rest of the line is skipped",
-            "a_line_of_the_limit_is_served_and_one_more_byte_is_not",
+            "line_over_the_limit_is_refused",
         ),
         limit(
             "a body over HTTP",
             mib(http::MAX_BODY),
             "−32600 [413]",
-            "a_body_of_the_limit_is_served_and_one_more_byte_is_not",
+            "body_over_the_limit_is_refused",
         ),
         limit(
             "request bytes held over all connections",
@@ -82,7 +82,7 @@ fn transport_limits() -> Vec<Limit> {
             "answers queued on stdio",
             stdio::MAX_QUEUED,
             "further calls wait before they answer",
-            "a_client_that_does_not_read_takes_bounded_memory",
+            "client_that_does_not_read_takes_bounded_memory",
         ),
         limit(
             "connections",
@@ -94,13 +94,13 @@ fn transport_limits() -> Vec<Limit> {
             "the time for the head of a request",
             seconds(http::HEADER_TIMEOUT),
             "the connection is closed",
-            "timeouts_of_ten_seconds_hold",
+            "timeouts_of_ten_seconds_are_observed",
         ),
         limit(
             "the time that a connection may be idle",
             seconds(http::IDLE_TIMEOUT),
             "the connection is closed",
-            "a_connection_may_be_idle_for_a_while",
+            "idle_connection_times_out",
         ),
         limit(
             "progress events queued for one call",
@@ -112,7 +112,7 @@ fn transport_limits() -> Vec<Limit> {
             "the time for running calls after the end of input or a signal",
             seconds(stdio::PATIENCE),
             "they are stopped, recorded and answered",
-            "timeouts_of_ten_seconds_hold",
+            "timeouts_of_ten_seconds_are_observed",
         ),
     ]
 }
@@ -162,13 +162,13 @@ fn schema_limits() -> Vec<Limit> {
             "depth of a schema",
             SCHEMA_DEPTH_MAX,
             "the server does not start",
-            "what_is_no_schema_is_refused",
+            "invalid_schemas_are_refused",
         ),
         limit(
             "depth of a value whose violations are explained",
             VALUE_DEPTH_MAX,
             "one violation",
-            "a_value_deeper_than_allowed_is_one_violation",
+            "value_beyond_the_maximum_depth_is_one_violation",
         ),
         limit(
             "characters of a name that is compared",
@@ -302,7 +302,7 @@ fn github_limits() -> Vec<Limit> {
             "repositories whose writes are counted",
             MAX_LIMITED_REPOS,
             "further ones wait",
-            "a_flood_of_keys_fills_no_memory_and_lifts_no_limit",
+            "many_keys_take_bounded_memory_and_lift_no_limit",
         ),
         limit(
             "the time for a reading call",
