@@ -1,4 +1,4 @@
-//! The way of a call, from a tool's name to an answer: one trait for servers, one function that
+//! The path of a call, from a tool's name to an answer: one trait for servers, one function that
 //! answers. It depends on no transport and on no server.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! The trait of a server: its tools, and its stations on the way of a call.
+//! The trait of a server: its tools, and its stages on the path of a call.
 
 use crate::{CallContext, CallRecord, Era, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
@@ -27,7 +27,7 @@ pub trait Server: Send + Sync + Sized + 'static {
     /// The encoding of success and failure.
     type Dialect: Dialect;
 
-    /// The server's notes about one call, shared by its stations; `()` if it has none.
+    /// The server's notes about one call, shared by its stages; `()` if it has none.
     type Notes: Default + Send + Sync + 'static;
 
     fn tools(&self) -> &Tools<Self>;

@@ -1,4 +1,4 @@
-//! A server that records each station that a call passes.
+//! A server that records each stage that a call passes.
 
 use candor_call_fixtures::answer;
 pub(crate) use candor_call_fixtures::answer_until;

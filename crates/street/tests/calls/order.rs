@@ -1,4 +1,4 @@
-//! The order of the stations of a call, and the station at which each refusal ends it.
+//! The order of the stages of a call, and the stage at which each refusal ends it.
 
 use crate::fixture::{RecordingServer, answer_until, describe_answer, raw_call, run_call};
 use candor_fault::Answer;

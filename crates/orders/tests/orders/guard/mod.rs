@@ -10,6 +10,6 @@ mod metrics;
 mod pages;
 mod retries;
 mod secrets;
-mod stations;
+mod stages;
 mod tool_list;
 mod unknown_effects;

@@ -1,4 +1,4 @@
-//! Limiter, breaker, deadline and retry: their order on the way of a call.
+//! Limiter, breaker, deadline and retry: their order on the path of a call.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, fails};
