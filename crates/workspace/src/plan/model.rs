@@ -117,8 +117,8 @@ impl Preflight {
 
 /// The policy of a phase for the text that is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-// Clients have seen this name in messages since version 1.
-#[serde(rename = "Policy", deny_unknown_fields)]
+// The words of version 1, which reach clients.
+#[serde(deny_unknown_fields, expecting = "struct Policy")]
 pub struct PhasePolicy {
     /// The profiles that are switched on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -130,8 +130,8 @@ pub struct PhasePolicy {
 
 /// A rule that does not apply to some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-// Clients have seen this name in messages since version 1.
-#[serde(rename = "Exception", deny_unknown_fields)]
+// The words of version 1, which reach clients.
+#[serde(deny_unknown_fields, expecting = "struct Exception")]
 pub struct PolicyException {
     /// The rule, as findings name it.
     pub rule: String,
