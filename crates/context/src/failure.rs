@@ -1,6 +1,6 @@
 //! Failures of caches and sources as types, with their messages. `faults.rs` maps them to codes.
 
-use crate::faults::broken_rule;
+use crate::faults::breaks_rule;
 use crate::format::cache_problem::CacheProblem;
 use rustix::io::Errno;
 use std::fmt;
@@ -131,7 +131,7 @@ fn invalid(problems: &[CacheProblem], out: &mut fmt::Formatter<'_>) -> fmt::Resu
         [] => out.write_str("the cache is invalid"),
         [first, rest @ ..] => {
             // An unreadable file does not make the cache invalid.
-            let about = match broken_rule(problems) {
+            let about = match breaks_rule(problems) {
                 true => "the cache is invalid",
                 false => "in the cache",
             };

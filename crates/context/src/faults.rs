@@ -44,14 +44,14 @@ impl Failure {
 /// Returns the fault of an invalid cache. A violated rule of the format outweighs an unreadable file: it
 /// remains when the file is readable.
 fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
-    match broken_rule(problems) {
+    match breaks_rule(problems) {
         true => codes::CacheInvalid.fault(),
         false => codes::IoError.fault(),
     }
 }
 
-/// Returns true if one of these is more than an unreadable file.
-pub(crate) fn broken_rule(problems: &[CacheProblem]) -> bool {
+/// Returns true if the list is empty or has a problem other than an unreadable file.
+pub(crate) fn breaks_rule(problems: &[CacheProblem]) -> bool {
     let unreadable =
         |problem: &CacheProblem| matches!(problem.kind, CacheProblemKind::Unreadable(_));
     problems.is_empty() || !problems.iter().all(unreadable)

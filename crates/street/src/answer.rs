@@ -334,7 +334,7 @@ impl<S: Server> CallEnd<'_, S> {
         }
     }
 
-    /// The failure of a call that could not be recorded; what can be taken back is taken back.
+    /// Undoes the pending change of a call that could not be recorded, and returns its failure.
     async fn unrecorded(
         &self,
         cause: Cause,

@@ -33,13 +33,13 @@ impl EffectMark {
         })))
     }
 
-    /// The mark of work that may change nothing.
+    /// Returns the mark of work that may change nothing.
     pub fn read_only() -> Self {
         EffectMark::new(false)
     }
 
-    /// To be called before the first step that cannot be taken back. Once the call was stopped, this
-    /// fails, and the tool must not continue: the answer, that nothing happened, has been sent.
+    /// Marks the beginning of the effect. Call it before the first step that cannot be undone. It fails
+    /// if the call was stopped; the client was then told that nothing happened, so the tool must not go on.
     pub fn begins(&self) -> Result<(), CallStopped> {
         let seen = self
             .0
@@ -51,19 +51,19 @@ impl EffectMark {
         }
     }
 
-    /// To be called after the last step.
+    /// Marks the end of the effect. Call it after the last step.
     pub fn done(&self) {
         // Only an effect that has begun can be done; a stopped or read-only mark does not change.
         self.change_state(&[BEGUN, DOUBTED], DONE);
     }
 
-    /// To be called when everything that had begun has been taken back.
+    /// Resets the mark. Call it after every step of the change was undone.
     pub fn undone(&self) {
         self.change_state(&[BEGUN], IDLE);
     }
 
-    /// To be called if the outcome of a step that has begun is lost. A later attempt that undoes its own
-    /// steps does not undo these; an attempt that is done ends the doubt.
+    /// Marks the effect as unknown. Call it if the outcome of a step is lost. A later attempt that undoes its
+    /// own steps does not reset this; one that completes does.
     pub fn doubt(&self) {
         self.change_state(&[BEGUN, DONE], DOUBTED);
     }

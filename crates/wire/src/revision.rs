@@ -43,7 +43,7 @@ pub enum MessageSource<'a> {
 }
 
 impl MessageSource<'_> {
-    /// A fault with a status of its own over HTTP.
+    /// Sets the HTTP status of the fault. Does nothing on stdio.
     fn with_status(&self, fault: Fault<Wire>, status: u16) -> Fault<Wire> {
         match self {
             MessageSource::Stdio => fault,

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, TrustBasis};
 use crate::failure::Failure;
-use crate::faults::broken_rule;
+use crate::faults::breaks_rule;
 use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
 use crate::format::cache_problem::CacheProblem;
@@ -73,7 +73,7 @@ pub(crate) fn inspect_directory(
     open: impl FnOnce() -> Result<Inspection, Failure>,
 ) -> Result<Inspection, Failure> {
     match open() {
-        Err(Failure::Invalid { problems }) if broken_rule(&problems) => Ok(invalid(directory)),
+        Err(Failure::Invalid { problems }) if breaks_rule(&problems) => Ok(invalid(directory)),
         answer => answer,
     }
 }

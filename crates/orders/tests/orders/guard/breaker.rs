@@ -14,7 +14,7 @@ fn down() -> Failure {
     Failure::Unavailable(None, None)
 }
 
-/// Counts the calls of ten that reach an order system which always fails in this way.
+/// Sends ten calls to an order system that always fails with `failure`, and returns how many reach it.
 async fn reached(failure: Failure) -> usize {
     let server = ServerBuilder::default()
         .with_breaker_after(4)
