@@ -5,6 +5,7 @@ use candor_street::{CancellationToken, Clock, Dispatcher, MetricsHub, Server};
 use candor_wire::stdio::serve;
 use std::future::Future;
 use std::io::{self, Write};
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
@@ -41,16 +42,24 @@ pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
 pub(crate) fn run<T, E: From<io::Error>, F: Future<Output = Result<T, E>>>(
     work: impl FnOnce(CancellationToken) -> F,
 ) -> Result<T, E> {
+    let stop = CancellationToken::new();
+    run_boxed(stop.clone(), Box::pin(async { work(stop).await }))
+}
+
+/// Boxed, so that the runtime is compiled once for each type of result and not for each command.
+fn run_boxed<T, E: From<io::Error>>(
+    stop: CancellationToken,
+    work: Pin<Box<dyn Future<Output = Result<T, E>> + '_>>,
+) -> Result<T, E> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let stop = CancellationToken::new();
         // Installed before any work: a signal may arrive with the first answer.
         let (term, int) = (
             signal(SignalKind::terminate())?,
             signal(SignalKind::interrupt())?,
         );
-        tokio::spawn(stop_on_signal(term, int, stop.clone()));
-        work(stop).await
+        tokio::spawn(stop_on_signal(term, int, stop));
+        work.await
     });
     // Tasks that still run have already used up their grace period.
     runtime.shutdown_background();

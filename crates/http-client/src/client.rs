@@ -11,6 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,10 @@ pub struct ClientOptions {
     pub idle_timeout: Duration,
     pub max_idle_connections: usize,
 }
+
+/// A request under way. Boxed, so that HTTP is compiled in this crate alone and not in each that uses it.
+pub type Sending<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, ExchangeError>> + Send + 'a>>;
 
 /// A client for one server.
 #[derive(Debug)]
@@ -57,7 +62,17 @@ impl HttpClient {
     }
 
     /// Sends a request and waits for the head of its response.
-    pub async fn send(
+    pub fn send<'a>(
+        &'a self,
+        method: Method,
+        url: &'a str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Sending<'a> {
+        Box::pin(self.exchange(method, url, headers, body))
+    }
+
+    async fn exchange(
         &self,
         method: Method,
         url: &str,

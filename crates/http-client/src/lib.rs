@@ -14,6 +14,6 @@ pub use base_url::{BaseUrl, PlainHttp};
 pub use bearer_token::BearerToken;
 pub use body::{BodyLimit, BoundedBody, ResponseBody};
 pub use bytes::Bytes;
-pub use client::{ClientOptions, HttpClient};
+pub use client::{ClientOptions, HttpClient, Sending};
 pub use error::{ErrorSource, ExchangeError, HttpSetupError};
 pub use hyper::{Method, Response, StatusCode, header};

@@ -117,6 +117,8 @@ pub(super) fn stopped() -> Failure {
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    // Boxed, so that the runtime is compiled once for each type of result and not for each piece of work.
+    let work: Box<dyn FnOnce() -> Result<T, Failure> + Send> = Box::new(work);
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(ended) => match ended.try_into_panic() {

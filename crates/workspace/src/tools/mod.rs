@@ -149,6 +149,8 @@ async fn run(
 ) -> Result<Reply, Fault<Workspace>> {
     let notes = Arc::clone(&cx.notes);
     let raising = Arc::clone(&server);
+    // Boxed, so that the runtime is compiled once and not for each tool.
+    let work: Box<dyn FnOnce(&ToolContext) -> Result<Reply, Failure> + Send> = Box::new(work);
     let worked = tokio::task::spawn_blocking(move || {
         let session = server.session().ok_or(Failure::NoSession)?;
         work(&ToolContext {
