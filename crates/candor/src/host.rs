@@ -4,7 +4,7 @@ use candor_fault::Timestamp;
 use candor_street::{CancellationToken, Clock, Dispatcher, MetricsHub, Server};
 use candor_wire::stdio::serve;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,7 +35,25 @@ pub fn stdio<S: Server>(server: S) -> ExitCode {
 pub(crate) fn stdio_server<S: Server>(server: S) -> io::Result<()> {
     let dispatcher = Dispatcher::new(server, system_clock(), &MetricsHub::default())
         .map_err(io::Error::other)?;
-    run(|stop| serve(dispatcher, io::stdin(), io::stdout(), stop))
+    run(|stop| serve_stdio(dispatcher, stop))
+}
+
+/// Serves a dispatcher on stdin and stdout. If stdin is a terminal, a line on stderr says first what the
+/// program waits for; a client that starts the program sees nothing on stderr.
+pub(crate) async fn serve_stdio<S: Server>(
+    dispatcher: Arc<Dispatcher<S>>,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    if io::stdin().is_terminal() {
+        let tools = dispatcher.server().tools();
+        let (name, version) = (tools.server_name(), tools.server_version());
+        // If stderr is closed, the message cannot be shown anywhere else.
+        let _ = writeln!(
+            io::stderr(),
+            "{name} {version}: an MCP server on stdin and stdout, for a client to start; Ctrl-D ends it"
+        );
+    }
+    serve(dispatcher, io::stdin(), io::stdout(), stop).await
 }
 
 /// Runs `work` on a new runtime until it ends; SIGTERM and SIGINT cancel its token.

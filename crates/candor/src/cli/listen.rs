@@ -31,6 +31,11 @@ pub(super) struct ListenArgs {
 }
 
 impl ListenArgs {
+    /// Returns the file with the token, if one protects the server.
+    pub(super) fn bearer_file(&self) -> Option<&Path> {
+        self.bearer_file.as_deref()
+    }
+
     /// Returns the rules by which requests are admitted; `to_write` is the file of a second token for writes.
     pub(super) fn admission(
         &self,

@@ -8,10 +8,12 @@ use super::{CommandError, VERSION};
 use crate::host::system_clock;
 use crate::playground::Playground;
 use crate::stderr_lines::StderrLines;
+use candor_fault::escape_invisible;
 use candor_street::{Dispatcher, FailureForm, MetricsHub};
 use candor_wire::http::{Admission, Endpoint, HttpPaths, router};
 use clap::Args;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Start every server that works without configuration, over HTTP
@@ -36,10 +38,10 @@ const PLAYGROUND: &str = "/playground/mcp";
 impl ServeAllArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let admission = self.listen.admission(self.writing.bearer_file())?;
-        let bearer = admission.bearer.is_some();
         let lines = StderrLines::shared();
         let make = || self.paths(&lines, admission);
-        self.listen.serve(make, |address| announce(address, bearer))
+        let token = self.listen.bearer_file();
+        self.listen.serve(make, |address| announce(address, token))
     }
 
     async fn paths(
@@ -76,12 +78,19 @@ impl ServeAllArgs {
     }
 }
 
-fn announce(address: &str, bearer: bool) {
+/// Prints the addresses and how to use them. The token itself is never printed, only the name of its file.
+fn announce(address: &str, token_file: Option<&Path>) {
     let bold = anstyle::Style::new().bold();
-    let token = if bearer {
-        " \\\n    -H \"Authorization: Bearer $TOKEN\""
-    } else {
-        ""
+    let (token, headers, place) = match token_file {
+        None => ("", "", String::new()),
+        Some(file) => (
+            " \\\n    -H \"Authorization: Bearer $TOKEN\"",
+            r#","headers":{"Authorization":"Bearer YOUR_TOKEN"}"#,
+            format!(
+                "The token is in {}; put it in place of YOUR_TOKEN and of $TOKEN.\n\n",
+                escape_invisible(&file.display().to_string())
+            ),
+        ),
     };
     let text = format!(
         r#"{bold}candor{bold:#} on http://{address}
@@ -108,9 +117,9 @@ Try:
     -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read_file","arguments":{{"repo":"sample/hello","path":"README.md"}}}}}}'
 
 For an MCP client:
-  {{"mcpServers":{{"candor-github":{{"type":"http","url":"http://{address}{GITHUB}"}},"candor-orders":{{"type":"http","url":"http://{address}{ORDERS}"}}}}}}
+  {{"mcpServers":{{"candor-github":{{"type":"http","url":"http://{address}{GITHUB}"{headers}}},"candor-orders":{{"type":"http","url":"http://{address}{ORDERS}"{headers}}}}}}}
 
-"#
+{place}"#
     );
     // If stderr is closed, the message cannot be shown anywhere else.
     let _ = anstream::stderr().write_all(text.as_bytes());

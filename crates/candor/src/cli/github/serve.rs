@@ -5,7 +5,7 @@ use super::write_options::{self, WriteArgs, allow_list};
 use crate::cli::data_dir::DataDirArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{CommandError, VERSION};
-use crate::host::{run, system_clock};
+use crate::host::{run, serve_stdio, system_clock};
 use crate::stderr_lines::StderrLines;
 use candor_forge::github::{GithubForge, GithubSettings, GithubTimeouts, PUBLIC_API};
 use candor_forge::{
@@ -14,7 +14,6 @@ use candor_forge::{
 use candor_http_client::BearerToken;
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
-use candor_wire::stdio;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::num::NonZeroU32;
@@ -108,7 +107,7 @@ impl GithubServeArgs {
             let server = self.server(lines).await?;
             let dispatcher = Dispatcher::new(server, system_clock(), &MetricsHub::default());
             let dispatcher = dispatcher.map_err(io::Error::other)?;
-            Ok(stdio::serve(dispatcher, io::stdin(), io::stdout(), stop).await?)
+            Ok(serve_stdio(dispatcher, stop).await?)
         })
     }
 

@@ -7,7 +7,7 @@ use super::migrate::default_currency;
 use crate::cli::data_dir::DataDirArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{CommandError, VERSION};
-use crate::host::{run, system_clock};
+use crate::host::{run, serve_stdio, system_clock};
 use candor_orders::faulty::{FaultyAdapter, Script};
 use candor_orders::sql::{
     CONNECTIONS, MigrationOutcome, SeedOptions, SqlAdapter, SqlConfig, migrate, seed,
@@ -15,7 +15,6 @@ use candor_orders::sql::{
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
-use candor_wire::stdio;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -82,7 +81,7 @@ impl OrdersServeArgs {
             let server = self.server(&metrics).await?;
             let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
-            Ok(stdio::serve(dispatcher, io::stdin(), io::stdout(), stop).await?)
+            Ok(serve_stdio(dispatcher, stop).await?)
         })
     }
 

@@ -286,6 +286,37 @@ fn printed_command_of_serve_works_with_a_token() {
 }
 
 #[test]
+fn printed_configuration_of_serve_has_the_token_header() {
+    let directory = Directory::new();
+    let file = directory.write("token", "s3cret\n");
+    let mut server = serve(&directory, &["--bearer-file", &file]);
+    let place = server.process().stderr_line("The token is in", SOON);
+    assert_eq!(
+        directory.normalize(&place.unwrap()),
+        "The token is in FOLDER/token; put it in place of YOUR_TOKEN and of $TOKEN.\n"
+    );
+    let address = server.address().to_string();
+    let banner = server.process().stderr();
+    assert!(!banner.contains("s3cret"));
+    let mut lines = banner.lines();
+    let printed = lines.find(|line| line.contains("\"candor-github\""));
+    let configuration = parse(printed.unwrap());
+    let servers = configuration["mcpServers"].as_object().unwrap();
+    assert!(servers.len() > 1, "{servers:?}");
+    for (name, entry) in servers {
+        let header = entry["headers"]["Authorization"].as_str().unwrap();
+        assert_eq!(header, "Bearer YOUR_TOKEN", "{name}");
+        let url = entry["url"].as_str().unwrap();
+        let path = url.strip_prefix(&format!("http://{address}")).unwrap();
+        server = server.at(path);
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let send = |token: &str| server.post(ping, &[("Authorization", token)]).status;
+        assert_eq!(send(&header.replace("YOUR_TOKEN", "s3cret")), 200, "{name}");
+        assert_eq!(send(header), 401, "{name}");
+    }
+}
+
+#[test]
 fn port_in_use_is_reported_with_a_hint() {
     let directory = Directory::new();
     let data = &directory.text("");
