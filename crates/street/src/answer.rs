@@ -31,7 +31,7 @@ pub(crate) async fn answer<S: Server>(
     let number = dispatcher.next_call();
     let Some(index) = dispatcher.server.tools().find(&call.name) else {
         let near = dispatcher.server.tools().near(&call.name);
-        let unknown = Wire::unknown_tool(&call.name, near);
+        let unknown = Wire::unknown_tool(&call.name, near.as_deref());
         return refuse(&dispatcher, Some((&call, number)), unknown).await;
     };
     let span = tracing::info_span!("call", request = number, id = %call.id, tool = %call.name);

@@ -446,11 +446,18 @@ impl<S: Server> Tools<S> {
         self.tools.iter().position(spelled)
     }
 
-    /// A known name near to this one.
-    pub(crate) fn near(&self, name: &str) -> Option<&'static str> {
+    /// Returns the listed name that is most similar to `name`, if one is similar. Case, `-`, `_` and `.`
+    /// make no difference.
+    pub(crate) fn near(&self, name: &str) -> Option<String> {
+        let with_underscores = |name: &str| listed_name(name, ToolNames::Underscore);
         let listed = self.tools.iter().filter(|tool| tool.listed);
-        let names = listed.map(|tool| tool.name);
-        candor_schema::nearest(name, names)
+        let known: Vec<_> = listed
+            .map(|tool| (with_underscores(tool.name), tool.name))
+            .collect();
+        let spelled = known.iter().map(|(spelled, _)| spelled.as_str());
+        let near = candor_schema::nearest(&with_underscores(name), spelled)?;
+        let (_, own) = known.iter().find(|(spelled, _)| spelled == near)?;
+        Some(listed_name(own, self.names))
     }
 
     /// Checks names and schemas.

@@ -8,6 +8,7 @@ mod tests;
 
 pub use registry::REGISTRY;
 
+use candor_fault::dialects::Wire;
 use candor_fault::{
     Answer, CallFacts, Dialect, Fault, PathStep, Refusal, Timestamp, ToolOutput, ToolResult,
     Violation, Violations, to_json,
@@ -101,5 +102,15 @@ impl Dialect for Context {
             ToolOutput::Whole(_) => return ToolResult::encode_success(output, None),
         };
         ToolResult::<(), ()>::text(text).answer()
+    }
+
+    /// Encodes an unknown tool without `data`, whether or not a name is similar: every answer of this
+    /// dialect is frozen.
+    fn encode_protocol_fault(fault: &Fault<Wire>, call: &CallFacts<'_>, at: Timestamp) -> Answer {
+        let mut answer = Wire::encode_failure(fault, call, at);
+        if let (Answer::Error(body), Some(_)) = (&mut answer, &fault.facts().unknown_tool) {
+            body.data = None;
+        }
+        answer
     }
 }

@@ -8,8 +8,8 @@ use candor_dialect_fixtures::{
 };
 use candor_fault::dialects::Wire;
 use candor_fault::{
-    CallFacts, Cause, ClientText, Code, Dialect, Effect, Fault, Form, Refusal, Retry, ToolOutput,
-    Violation, Violations, to_json,
+    Answer, CallFacts, Cause, ClientText, Code, Dialect, Effect, Fault, Form, Refusal, Retry,
+    ToolOutput, Violation, Violations, to_json,
 };
 use jsonschema::Validator;
 use proptest::prelude::*;
@@ -153,11 +153,21 @@ fn codes_are_found_in_failures() {
 #[test]
 fn wire_refusals_stay_plain_json_rpc_errors() {
     let facts = call("", Form::Result);
-    let fault = Wire::unknown_tool("context.resolv", Some("context.resolve"));
+    let batch = Wire::invalid_request("batches are not supported");
     assert_eq!(
-        Context::encode_protocol_fault(&fault, &facts, AT),
-        Wire::encode_failure(&fault, &facts, AT)
+        Context::encode_protocol_fault(&batch, &facts, AT),
+        Wire::encode_failure(&batch, &facts, AT)
     );
+}
+
+#[test]
+fn unknown_tool_has_no_data() {
+    let facts = call("", Form::Result);
+    let near = Wire::unknown_tool("context.resolv", Some("context.resolve"));
+    let Answer::Error(error) = Context::encode_protocol_fault(&near, &facts, AT) else {
+        panic!("an unknown tool is an error")
+    };
+    insta::assert_snapshot!(error.json(), @r#"{"code":-32602,"message":"Unknown tool: context.resolv"}"#);
 }
 
 /// The schema as the specification of the context dialect prints it.

@@ -3,8 +3,9 @@
 use crate::codes::wire::{self as codes, Code};
 use crate::{
     Answer, CallFacts, ClientText, Dialect, ErrorBody, Fault, Refusal, Retry, Timestamp,
-    ToolOutput, ToolResult,
+    ToolOutput, ToolResult, to_json,
 };
+use serde::Serialize;
 
 /// The dialect of requests that are not a call of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,26 @@ pub struct UnknownTool {
     pub name: String,
     /// A tool with a similar name.
     pub near: Option<String>,
+}
+
+impl UnknownTool {
+    /// Returns the sentence that names the similar tool.
+    pub fn hint(&self) -> Option<String> {
+        let near = self.near.as_ref()?;
+        Some(format!("did you mean '{near}'?"))
+    }
+
+    /// Returns the text of `data`; `None` if no name is similar.
+    fn data(&self) -> Option<String> {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            tool: &'a str,
+            hint: String,
+        }
+        let hint = self.hint()?;
+        let tool = &self.name;
+        Some(to_json(&Data { tool, hint }))
+    }
 }
 
 impl Wire {
@@ -101,11 +122,16 @@ impl Dialect for Wire {
     }
 
     fn encode_failure(fault: &Fault<Self>, _call: &CallFacts<'_>, _at: Timestamp) -> Answer {
+        let facts = fault.facts();
+        let unknown = facts.unknown_tool.as_ref();
         Answer::Error(Box::new(ErrorBody {
             code: fault.row().code.number(),
             message: fault.message().to_owned(),
-            data: fault.facts().data.clone(),
-            status: fault.facts().status.unwrap_or_else(|| status(fault.code())),
+            data: facts
+                .data
+                .clone()
+                .or_else(|| unknown.and_then(UnknownTool::data)),
+            status: facts.status.unwrap_or_else(|| status(fault.code())),
         }))
     }
 

@@ -29,6 +29,13 @@ fn protocol_refusal_is_a_plain_error() {
     );
     assert_eq!(
         wire(&Wire::unknown_tool("a\u{2028}b", Some("ab"))),
+        concat!(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: a\\u{2028}b","#,
+            r#""data":{"tool":"a\\u{2028}b","hint":"did you mean 'ab'?"}}}"#
+        )
+    );
+    assert_eq!(
+        wire(&Wire::unknown_tool("a\u{2028}b", None)),
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: a\\u{2028}b"}}"#
     );
     assert_eq!(

@@ -252,10 +252,7 @@ impl Dialect for Github {
         let Some(unknown) = &fault.facts().unknown_tool else {
             return answer;
         };
-        let near = unknown
-            .near
-            .as_ref()
-            .map(|near| format!("did you mean '{near}'?"));
+        let near = unknown.hint();
         let data = InvalidData {
             tool: &unknown.name,
             validation_errors: Vec::new(),

@@ -110,6 +110,8 @@ async fn unknown_tool_is_refused_recorded_and_noted() {
         (error.code, error.message.as_str(), error.status),
         (-32602, "Unknown tool: raed", 200)
     );
+    let data = r#"{"tool":"raed","hint":"did you mean 'read'?"}"#;
+    assert_eq!(error.data.as_deref(), Some(data));
     assert_eq!(events.all(), ["record wire -32602", "note wire -32602"]);
 }
 

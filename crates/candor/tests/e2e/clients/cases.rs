@@ -215,7 +215,8 @@ fn invalid() -> Case {
 }
 
 fn unknown_tool() -> Case {
-    let error = json!({ "code": -32602, "message": "Unknown tool: ecko", "data": null });
+    let data = json!({ "tool": "ecko", "hint": "did you mean 'echo'?" });
+    let error = json!({ "code": -32602, "message": "Unknown tool: ecko", "data": data });
     Case::new("ecko", json!({}), error_of(error))
 }
 

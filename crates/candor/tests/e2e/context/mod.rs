@@ -9,7 +9,7 @@ mod commands;
 mod concurrent_builds;
 mod concurrent_calls;
 mod errors;
-mod fixture;
+pub(crate) mod fixture;
 mod hostile;
 mod killed;
 mod open_file_limit;

@@ -4,7 +4,7 @@ mod codes;
 mod commands;
 mod concurrent_writes;
 mod data_dir;
-mod fixture;
+pub(crate) mod fixture;
 mod forms;
 mod help;
 mod hostile;

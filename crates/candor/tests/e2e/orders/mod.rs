@@ -6,7 +6,7 @@ mod adapter_check;
 mod codes;
 mod commands;
 mod database;
-mod fixture;
+pub(crate) mod fixture;
 mod forms;
 mod full_disk;
 mod masking;

@@ -599,11 +599,15 @@ fn wrong_methods_and_parameters_are_named() {
             r#","params":{"name":""}"#,
             "Unknown tool: ",
         ),
-        wrong(
+        case(
             "a name in capitals",
-            call,
-            r#","params":{"name":"ECHO"}"#,
-            "Unknown tool: ECHO",
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ECHO"}}"#,
+            200,
+            concat!(
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: ECHO","#,
+                r#""data":{"tool":"ECHO","hint":"did you mean 'echo'?"}}}"#
+            )
+            .into(),
         ),
         wrong(
             "a hostile name",

@@ -13,3 +13,5 @@ mod limits;
 mod progress;
 mod secrets;
 mod shutdown;
+mod terminal;
+mod unknown_tools;

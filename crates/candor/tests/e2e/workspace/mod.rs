@@ -6,7 +6,7 @@ mod canary;
 mod codes;
 mod envelope;
 mod escapes;
-mod fixture;
+pub(crate) mod fixture;
 mod full_disk;
 mod gates;
 mod kernel;

@@ -461,7 +461,7 @@ async fn unknown_tool_is_refused() {
     let response = ServerBuilder::unreachable()
         .call("get-order", json!({}))
         .await;
-    insta::assert_snapshot!(response.line, @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: get-order"}}"#);
+    insta::assert_snapshot!(response.line, @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: get-order","data":{"tool":"get-order","hint":"did you mean 'get-orders'?"}}}"#);
 }
 
 #[tokio::test]
