@@ -21,6 +21,12 @@ impl ClientText {
         self
     }
 
+    /// Appends another text.
+    pub fn followed_by(mut self, text: ClientText) -> Self {
+        self.0.to_mut().push_str(&text.0);
+        self
+    }
+
     /// Appends a number.
     pub fn number(mut self, number: impl Into<i128>) -> Self {
         // Writing to a string cannot fail.

@@ -1,5 +1,6 @@
 //! Tools: what is listed, what is enforced, and what is run.
 
+use crate::header_argument::{HeaderArgument, HeaderMarkError, header_arguments};
 use crate::{Call, EffectMark, Progress, Reply, Server};
 use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Violations};
 use candor_schema::{Schema, SchemaError};
@@ -82,6 +83,7 @@ pub struct Tool<S: Server> {
     name: &'static str,
     description: &'static str,
     input: Result<Schema, SchemaError>,
+    headers: Result<Vec<HeaderArgument>, HeaderMarkError>,
     output: Option<Value>,
     annotations: Annotations,
     listed: bool,
@@ -148,6 +150,7 @@ impl<S: Server> Tool<S> {
         Tool {
             name,
             description,
+            headers: header_arguments(&schema),
             input: Schema::new(schema),
             output: None,
             annotations: Annotations {
@@ -259,6 +262,11 @@ impl<S: Server> Tool<S> {
         self.input.as_ref()
     }
 
+    /// Returns the arguments that clients of the stateless era repeat in headers.
+    pub fn header_arguments(&self) -> &[HeaderArgument] {
+        self.headers.as_deref().unwrap_or_default()
+    }
+
     /// Returns true if the tool's own type takes these arguments, whatever the schema says of them.
     /// Tests compare the two.
     ///
@@ -365,6 +373,8 @@ pub enum ToolError {
     Twice(String),
     /// The schema of the arguments cannot be used.
     Schema(String, String),
+    /// A property is marked with `x-mcp-header` and cannot be repeated in a header.
+    Header(String, HeaderMarkError),
 }
 
 impl fmt::Display for ToolError {
@@ -373,6 +383,7 @@ impl fmt::Display for ToolError {
             ToolError::Name(name) => write!(out, "the tool name `{name}` is not allowed"),
             ToolError::Twice(name) => write!(out, "two tools are called `{name}`"),
             ToolError::Schema(name, why) => write!(out, "the schema of `{name}`: {why}"),
+            ToolError::Header(name, why) => write!(out, "the schema of `{name}`: {why}"),
         }
     }
 }
@@ -436,6 +447,11 @@ impl<S: Server> Tools<S> {
         &self.tools
     }
 
+    /// Returns the tool of this name; `_` for `.` is accepted.
+    pub fn get(&self, name: &str) -> Option<&Tool<S>> {
+        self.find(name).map(|index| &self.tools[index])
+    }
+
     /// Returns the index of a tool; `_` for `.` is accepted.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         if let Ok(index) = self.tools.binary_search_by_key(&name, |tool| tool.name) {
@@ -477,6 +493,9 @@ impl<S: Server> Tools<S> {
             }
             if let Err(error) = &tool.input {
                 return Err(ToolError::Schema(tool.name.to_owned(), error.to_string()));
+            }
+            if let Err(error) = &tool.headers {
+                return Err(ToolError::Header(tool.name.to_owned(), error.clone()));
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! Absent on purpose: prompts, resources, completion, sampling, roots, logging, elicitation,
 //! subscriptions, tasks, sessions, resumption, OAuth, batches.
 
+mod header_arguments;
 pub mod http;
 mod mirrored_header;
 mod read;
@@ -12,8 +13,11 @@ mod revision;
 mod scan;
 mod server_listing;
 pub mod stdio;
+#[cfg(test)]
+mod test_server;
 mod write;
 
+pub use header_arguments::{HeaderLookup, check_header_arguments};
 pub use read::{ClientRequest, Inbound, ToolCall, read};
 pub use revision::{HANDSHAKE_REVISIONS, Headers, MessageSource, STATELESS_REVISION};
 pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, members, scan};

@@ -171,7 +171,7 @@ pub(crate) fn id_key(id: &str) -> Cow<'_, str> {
 }
 
 /// Returns the value of a string; `None` if the text is not a string.
-fn parse_string(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn parse_string(text: &str) -> Option<Cow<'_, str>> {
     let inside = text.strip_prefix('"')?.strip_suffix('"')?;
     if !inside.contains('\\') {
         return Some(Cow::Borrowed(inside));

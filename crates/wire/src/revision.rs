@@ -139,8 +139,9 @@ fn incomplete_meta() -> Fault<Wire> {
     )
 }
 
-fn header_mismatch(what: &'static str) -> Fault<Wire> {
-    let message = ClientText::from("Header mismatch: ").then(what);
+/// Refuses a header that does not agree with the body.
+pub(crate) fn header_mismatch(what: impl Into<ClientText>) -> Fault<Wire> {
+    let message = ClientText::from("Header mismatch: ").followed_by(what.into());
     codes::HeaderMismatch.fault().with_message(message)
 }
 

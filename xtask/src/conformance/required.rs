@@ -44,6 +44,7 @@ pub(crate) const REVISIONS: [SuiteRevision; 2] = [
         own: &[
             all_of("server-sse-multiple-streams"),
             all_of("http-header-validation"),
+            all_of("http-custom-header-server-validation"),
             Required {
                 scenario: "caching",
                 // Lists of features that we do not offer; the tools' own checks are required.

@@ -63,6 +63,7 @@ pub(super) fn all() -> Vec<Tool<Playground>> {
         failing(),
         progressing(),
         capable(),
+        mirrored(),
         schematic(),
     ]
 }
@@ -148,6 +149,32 @@ fn capable() -> Tool<Playground> {
         "test_missing_capability",
         "A fixture of the conformance suite.",
         no_arguments(),
+        run,
+    )
+}
+
+/// Returns the tool whose arguments clients repeat in headers.
+fn mirrored() -> Tool<Playground> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "region": { "type": "string", "x-mcp-header": "Region" },
+            "priority": { "type": "integer", "x-mcp-header": "Priority" },
+            "options": {
+                "type": "object",
+                "properties": { "verbose": { "type": "boolean", "x-mcp-header": "Verbose" } },
+                "additionalProperties": false
+            },
+            "query": { "type": "string" }
+        },
+        "required": ["region"],
+        "additionalProperties": false
+    });
+    let run = |_, _: Value, _| async { Ok(whole(&content(vec![text("The headers match.")]))) };
+    Tool::read_only(
+        "test_header_arguments",
+        "A fixture of the conformance suite: arguments that clients repeat in headers.",
+        schema,
         run,
     )
 }

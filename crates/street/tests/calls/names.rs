@@ -47,6 +47,31 @@ fn tool_list_is_sorted_and_stable() {
     );
 }
 
+fn marked_tool(property: Value) -> Tools<RecordingServer> {
+    let schema = json!({ "type": "object", "properties": { "region": property } });
+    let run = |_, _: Value, _| async { reply(&json!({})) };
+    let tool = Tool::read_only("look_up", "Does nothing.", schema, run);
+    Tools::new("s", "1").with(tool)
+}
+
+#[test]
+fn header_mark_that_no_client_can_follow_is_refused() {
+    let good = marked_tool(json!({ "type": "string", "x-mcp-header": "Region" }));
+    assert_eq!(good.verify(), Ok(()));
+    assert!(good.list().contains(r#""x-mcp-header":"Region""#));
+    let names: Vec<_> = good.all()[0].header_arguments().iter().collect();
+    assert_eq!(names[0].name(), "Region");
+    let error = |property| marked_tool(property).verify().unwrap_err().to_string();
+    assert_eq!(
+        error(json!({ "type": "number", "x-mcp-header": "Region" })),
+        "the schema of `look_up`: `x-mcp-header` of the property `region` needs the one type `string`, `integer` or `boolean`"
+    );
+    assert_eq!(
+        error(json!({ "type": "string", "x-mcp-header": "my region" })),
+        "the schema of `look_up`: `x-mcp-header` of the property `region` is not a token of RFC 9110"
+    );
+}
+
 #[test]
 fn invalid_and_duplicate_tool_names_are_refused() {
     assert_eq!(tools(&["a", "b-c", "d_e"]).verify(), Ok(()));

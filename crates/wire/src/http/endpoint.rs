@@ -4,6 +4,7 @@ use super::admission::Admission;
 use super::body::{BodyBudget, BodyPermit, BufferedBody};
 use super::events::{Events, HangupSignal};
 use super::respond::{self, HttpResponse};
+use crate::header_arguments::{HeaderLookup, check_header_arguments};
 use crate::read::{ClientRequest, Inbound, ToolCall, raw_value, read};
 use crate::revision::{Headers, MessageSource};
 use crate::server_listing::ServerListing;
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Fault};
 use candor_street::{
-    Call, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server,
+    Call, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server, Tool,
 };
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
@@ -159,11 +160,37 @@ impl<S: Server> Endpoint<S> {
                 return RequestAction::Answered(respond::json(id, era, &answer));
             }
         };
+        if let Err(fault) = self.check_header_arguments(era, &called, headers) {
+            let id = id.to_owned();
+            return RequestAction::Refused { id, era, fault };
+        }
         if called.progress.is_none() || !accepts_events(headers) {
             return RequestAction::ToolCall(make_call(id, era, called, peer, None));
         }
         let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
         RequestAction::Reporting(make_call(id, era, called, peer, Some(sink)), progress)
+    }
+
+    /// Checks the headers that repeat arguments, in the stateless era. An unknown tool has none.
+    fn check_header_arguments(
+        &self,
+        era: Era,
+        called: &ToolCall<'_>,
+        headers: &HeaderMap,
+    ) -> Result<(), Fault<Wire>> {
+        let tool = self.dispatcher.server().tools().get(&called.name);
+        let marked = tool.map(Tool::header_arguments).unwrap_or_default();
+        if era == Era::Handshake || marked.is_empty() {
+            return Ok(());
+        }
+        check_header_arguments(marked, called.arguments, |name| {
+            let mut all = headers.get_all(name).iter();
+            match (all.next(), all.next()) {
+                (None, _) => HeaderLookup::Absent,
+                (Some(value), None) => HeaderLookup::Once(value.as_bytes()),
+                (Some(_), Some(_)) => HeaderLookup::Repeated,
+            }
+        })
     }
 
     async fn answer_as_json(&self, call: Arc<Call>, permit: BodyPermit) -> HttpResponse {

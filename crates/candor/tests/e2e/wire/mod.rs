@@ -8,6 +8,7 @@ mod connections;
 mod dialects;
 mod eras;
 mod fixture;
+mod header_arguments;
 mod in_flight;
 mod limits;
 mod progress;
