@@ -94,7 +94,7 @@ fn secret(path: &Path) -> Result<AdmissionToken, CommandError> {
     AdmissionToken::new(&text).ok_or_else(|| {
         CommandError::new(format!("the token in {} is empty", path.display())).with_hint(format!(
             "to write a random token into it, run:\n  openssl rand -hex 32 > {}",
-            quote(&path.display().to_string())
+            quote(path)
         ))
     })
 }

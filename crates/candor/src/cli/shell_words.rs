@@ -1,5 +1,8 @@
 //! Splits a typed command into words as a shell does, and quotes words for a shell. No shell runs the command.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 /// The characters that a shell would interpret. They must be quoted, because no shell runs the command.
 const ACTIVE: &str = "|&;<>()$`*?~#!{}[]";
 
@@ -68,12 +71,48 @@ fn quoted(rest: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Res
     Err(format!("a {quote} is not closed"))
 }
 
-/// Quotes a word for a shell, if it needs quotes.
-pub(super) fn quote(word: &str) -> String {
+/// Quotes a word for a POSIX shell, if it needs quotes. The result can be printed on a terminal: bytes
+/// that are not UTF-8 and control characters are written as `printf` reads them.
+pub(super) fn quote(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        Some(text) if !is_unprintable(text) => {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+        _ => quote_bytes(word.as_bytes()),
+    }
+}
+
+/// Returns true if a terminal would interpret or hide a character of the text.
+fn is_unprintable(text: &str) -> bool {
+    let mut escaped = String::new();
+    candor_fault::escape_invisible_into(text.chars(), &mut escaped);
+    escaped != text
+}
+
+/// Quotes a word by a command substitution that contains printable ASCII.
+fn quote_bytes(word: &[u8]) -> String {
+    // A substitution loses newlines at its end.
+    let end = word
+        .iter()
+        .rposition(|byte| *byte != b'\n')
+        .map_or(0, |last| last + 1);
+    let (word, newlines) = word.split_at(end);
+    let mut escaped = String::new();
+    for byte in word {
+        match byte {
+            b'\'' | b'\\' | b'%' | 0..=0x1f | 0x7f.. => {
+                escaped.push_str(&format!("\\{byte:03o}"));
+            }
+            plain => escaped.push(char::from(*plain)),
+        }
+    }
+    let substitution = format!("\"$(printf '{escaped}')\"");
+    match newlines.len() {
+        0 => substitution,
+        count => format!("{substitution}'{}'", "\n".repeat(count)),
     }
 }
 
@@ -119,6 +158,30 @@ mod tests {
         assert_eq!(refusal("a \\"), "there is nothing after the last \\");
         assert_eq!(refusal("  "), "the command is empty");
         assert!(refusal("a\nb").contains("one line"));
+    }
+
+    #[test]
+    fn quoted_word_is_one_word_of_a_shell() {
+        for word in [
+            &b"it's my copy"[..],
+            b"a\\b $HOME `x` \"y\" *",
+            b"-n",
+            b"",
+            b"caf\xe9",
+            b"line\nend\n\n",
+            b"\x1b[31m%s\\n'",
+            "ä\u{202e}b".as_bytes(),
+        ] {
+            let quoted = quote(OsStr::from_bytes(word));
+            let printed = quoted.replace('\n', "");
+            assert!(!is_unprintable(&printed), "{quoted}");
+            let script = format!("set -- {quoted}; printf %s \"$#:$1\"");
+            let shell = std::process::Command::new("sh")
+                .args(["-c", &script])
+                .output();
+            let expected = [b"1:", word].concat();
+            assert_eq!(shell.unwrap().stdout, expected, "{quoted}");
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub(super) fn broken_error(
     verified: &Verification,
 ) -> Option<CommandError> {
     let flaw = verified.flaw?;
-    let word = |path: &Path| quote(&path.display().to_string());
+    let word = |path: &Path| quote(path);
     let mut quarantine = format!("candor audit quarantine {}", word(path));
     for checkpoint in checkpoints {
         quarantine += &format!(" --checkpoint {}", word(checkpoint));

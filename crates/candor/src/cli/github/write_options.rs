@@ -79,7 +79,7 @@ fn log_error(path: &Path, error: &WriteLogError) -> CommandError {
         "cannot open the log of writes {}: {error}",
         path.display()
     ));
-    let path = quote(&path.display().to_string());
+    let path = quote(path);
     command_error.with_hint(match error {
         WriteLogError::OldInUse => {
             String::from("stop the other server, or name another directory with --data-dir")

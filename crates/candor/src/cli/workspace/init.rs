@@ -185,7 +185,7 @@ fn existing_key(file: &Path) -> Result<ssh_key::PublicKey, CommandError> {
     if mode & 0o077 != 0 {
         print_note(&format!(
             "other users can read the key; to prevent that, run:\n  chmod 600 {}",
-            quote(&file.display().to_string())
+            quote(file)
         ));
     }
     Ok(key.public_key().clone())
@@ -255,7 +255,7 @@ fn hint_at_gitignore(list: &Path, root: &Path) {
     if root.join(".git").exists() && !patterns.contains("audit-log.jsonl") {
         print_hint(&format!(
             "the calls of agents are recorded in audit-log.jsonl of the workspace; to keep it out of git, run:\n  echo 'audit-log.jsonl*' >> {}",
-            quote(&list.display().to_string())
+            quote(list)
         ));
     }
 }

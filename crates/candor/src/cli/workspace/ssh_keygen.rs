@@ -109,7 +109,7 @@ impl SshKeygenKey {
         ))
         .with_hint(format!(
             "to see what is wrong, sign a file yourself:\n  ssh-keygen -Y sign -n {NAMESPACE} -f {} FILE",
-            quote(&self.file.display().to_string())
+            quote(&self.file)
         ))
     }
 }
