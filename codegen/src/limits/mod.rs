@@ -187,8 +187,8 @@ fn schema_limits() -> Vec<Limit> {
 
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
-        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_LIST_FILE, MAX_OPEN,
-        MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, passages,
+        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_GLOBS, MAX_LIST_FILE,
+        MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, MAX_SKIPPED, passages,
     };
     vec![
         limit(
@@ -220,6 +220,18 @@ fn context_limits() -> Vec<Limit> {
             MAX_DOCUMENTS,
             "the build fails, `cache_invalid`",
             "entries_beyond_the_limit_are_refused",
+        ),
+        limit(
+            "globs of a build",
+            MAX_GLOBS,
+            "the build is refused",
+            "number_of_globs_is_bounded",
+        ),
+        limit(
+            "files that a build lists as skipped",
+            MAX_SKIPPED,
+            "the others are counted",
+            "at_most_a_hundred_skipped_files_are_listed",
         ),
         limit(
             "a manifest or an index",

@@ -33,12 +33,41 @@ pub enum Failure {
         doing: String,
         error: io::Error,
     },
+    /// A file of a cache could not be written.
+    Write {
+        /// The path of the cache. Empty until the failure is returned to a caller that has chosen it.
+        cache: String,
+        error: io::Error,
+    },
+    /// The directory of the sources cannot be opened.
+    NoSources {
+        path: String,
+        error: Errno,
+    },
+    /// The directory of the sources that a build has recorded cannot be opened.
+    SourcesGone {
+        path: String,
+        /// The file that names the directory.
+        record: String,
+        error: Errno,
+    },
+    /// No file below the sources matches the globs that were given.
+    NoMatch {
+        globs: Vec<String>,
+    },
+    /// An update would remove too many documents.
+    Emptying {
+        removed: usize,
+        documents: usize,
+        /// The path of the sources.
+        sources: String,
+    },
     /// The cache changed again and again while it was read.
     Restless,
     Query(QueryFlaw),
     Budget(BudgetFlaw),
-    /// The sources contain something that a cache cannot contain.
-    Sources(SourceFlaw),
+    /// The sources contain files that cannot be documents, in the order of their paths.
+    Sources(Vec<SourceFlaw>),
     /// The target of a build exists and must not be replaced.
     Target(TargetFlaw),
     /// An internal invariant is violated.
@@ -70,8 +99,8 @@ pub enum SourceFlaw {
     Name(String),
     /// A content is not UTF-8 from this offset on.
     Content(String, usize),
-    /// The lower-cased paths of two files are equal.
-    Twins(String, String),
+    /// The first file would have the same id as the second one.
+    SameId(String, String),
     /// A content has this many bytes, which is too many.
     Large(String, u64),
     Many,
@@ -88,6 +117,8 @@ pub enum TargetFlaw {
     NoDirectory(String),
     /// The path has no file name: it is empty, `..` or `/`.
     NoName(String),
+    /// The sources are the target, or inside it.
+    Sources(String),
 }
 
 impl Failure {
@@ -96,6 +127,25 @@ impl Failure {
         move |error| Failure::System {
             doing,
             error: error.into(),
+        }
+    }
+
+    /// Returns the failure to write a file of a cache.
+    pub(crate) fn unwritten(error: impl Into<io::Error>) -> Failure {
+        Failure::Write {
+            cache: String::new(),
+            error: error.into(),
+        }
+    }
+
+    /// Adds the path of the cache that could not be written.
+    pub(crate) fn in_cache(self, path: &str) -> Failure {
+        match self {
+            Failure::Write { cache, error } if cache.is_empty() => Failure::Write {
+                cache: path.to_owned(),
+                error,
+            },
+            other => other,
         }
     }
 }
@@ -114,10 +164,39 @@ impl fmt::Display for Failure {
             }
             Failure::Invalid { problems } => invalid(problems, out),
             Failure::System { doing, error } => write!(out, "cannot {doing}: {error}"),
+            Failure::Write { cache, error } => match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    write!(out, "the disk of `{}` is full", shown(cache))
+                }
+                _ => write!(out, "cannot write `{}`: {error}", shown(cache)),
+            },
+            Failure::NoSources { path, error } => {
+                write!(out, "cannot open the sources `{}`: {error}", shown(path))
+            }
+            Failure::SourcesGone {
+                path,
+                record,
+                error,
+            } => write!(
+                out,
+                "cannot open the sources `{}`, which `{}` names: {error}",
+                shown(path),
+                shown(record)
+            ),
+            Failure::NoMatch { globs } => no_match(globs, out),
+            Failure::Emptying {
+                removed,
+                documents,
+                sources,
+            } => write!(
+                out,
+                "the update would remove {removed} of {documents} documents, because their sources are not in `{}` any more",
+                shown(sources)
+            ),
             Failure::Restless => out.write_str("the cache kept changing while it was read"),
             Failure::Query(flaw) => fmt::Display::fmt(flaw, out),
             Failure::Budget(flaw) => fmt::Display::fmt(flaw, out),
-            Failure::Sources(flaw) => fmt::Display::fmt(flaw, out),
+            Failure::Sources(flaws) => flawed(flaws, out),
             Failure::Target(flaw) => fmt::Display::fmt(flaw, out),
             Failure::Bug(what) => write!(out, "a bug: {what}"),
         }
@@ -141,6 +220,60 @@ fn invalid(problems: &[CacheProblem], out: &mut fmt::Formatter<'_>) -> fmt::Resu
                 1 => out.write_str(" (and one more problem)"),
                 more => write!(out, " (and {more} more problems)"),
             }
+        }
+    }
+}
+
+fn no_match(globs: &[String], out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const MOST: usize = 5;
+    out.write_str("no file below the sources matches ")?;
+    for (number, glob) in globs.iter().take(MOST).enumerate() {
+        let before = if number == 0 { "" } else { ", " };
+        write!(out, "{before}`{}`", shown(glob))?;
+    }
+    match globs.len().checked_sub(MOST) {
+        None | Some(0) => Ok(()),
+        Some(more) => write!(out, " and {more} more globs"),
+    }
+}
+
+/// The most files that are named in a message.
+const MOST_FLAWS: usize = 20;
+
+fn flawed(flaws: &[SourceFlaw], out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let [flaw] = flaws {
+        return fmt::Display::fmt(flaw, out);
+    }
+    write!(out, "{} files cannot be documents:", flaws.len())?;
+    for flaw in flaws.iter().take(MOST_FLAWS) {
+        write!(out, "\n  {flaw}")?;
+    }
+    match flaws.len().checked_sub(MOST_FLAWS) {
+        None | Some(0) => Ok(()),
+        Some(more) => write!(out, "\n  and {more} more"),
+    }
+}
+
+impl SourceFlaw {
+    /// Returns the path below the sources.
+    pub fn path(&self) -> &str {
+        match self {
+            SourceFlaw::Name(path)
+            | SourceFlaw::Content(path, _)
+            | SourceFlaw::SameId(path, _)
+            | SourceFlaw::Large(path, _) => path,
+            SourceFlaw::Many => "",
+        }
+    }
+
+    /// Returns the name of the problem in the output of a build.
+    pub fn problem(&self) -> &'static str {
+        match self {
+            SourceFlaw::Name(_) => "name_not_utf8",
+            SourceFlaw::Content(..) => "not_utf8",
+            SourceFlaw::SameId(..) => "same_id",
+            SourceFlaw::Large(..) => "too_large",
+            SourceFlaw::Many => "too_many",
         }
     }
 }
@@ -184,12 +317,17 @@ impl fmt::Display for SourceFlaw {
             SourceFlaw::Content(path, at) => {
                 write!(out, "`{}` is not UTF-8 from byte {at} on", shown(path))
             }
-            SourceFlaw::Twins(one, other) => write!(
-                out,
-                "`{}` and `{}` would be one document: their names differ in case only",
-                shown(one),
-                shown(other)
-            ),
+            SourceFlaw::SameId(one, other) => {
+                let reason = match one.to_lowercase() == other.to_lowercase() {
+                    true => "their names differ in case only",
+                    false => r"a `\` in a name counts as a `/`",
+                };
+                let (one, other) = (shown(one), shown(other));
+                write!(
+                    out,
+                    "`{one}` would be the same document as `{other}`: {reason}"
+                )
+            }
             SourceFlaw::Large(path, bytes) => write!(
                 out,
                 "`{}` has {bytes} bytes; a document has at most {}",
@@ -216,6 +354,9 @@ impl fmt::Display for TargetFlaw {
             }
             TargetFlaw::NoName(path) => {
                 write!(out, "`{}` names no directory to create", shown(path))
+            }
+            TargetFlaw::Sources(path) => {
+                write!(out, "`{}` contains the sources", shown(path))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::dialect::Context;
 use crate::dialect::codes;
-use crate::failure::{Failure, SourceFlaw, TargetFlaw};
+use crate::failure::{Failure, TargetFlaw};
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
 use crate::query::request::Query;
 use candor_fault::{Cause, Fault};
@@ -19,21 +19,22 @@ impl Failure {
                 codes::CacheMissing.fault()
             }
             Failure::Invalid { problems } => of_problems(problems),
-            Failure::System { .. } | Failure::Restless => codes::IoError.fault(),
+            Failure::System { .. }
+            | Failure::Write { .. }
+            | Failure::NoSources { .. }
+            | Failure::SourcesGone { .. }
+            | Failure::NoMatch { .. }
+            | Failure::Emptying { .. }
+            | Failure::Restless => codes::IoError.fault(),
             Failure::Query(_) => codes::InvalidQuery.fault(),
             Failure::Budget(_) => codes::InvalidBudget.fault(),
-            Failure::Sources(flaw) => match flaw {
-                SourceFlaw::Name(_)
-                | SourceFlaw::Content(..)
-                | SourceFlaw::Twins(..)
-                | SourceFlaw::Large(..)
-                | SourceFlaw::Many => codes::CacheInvalid.fault(),
-            },
+            Failure::Sources(_) => codes::CacheInvalid.fault(),
             Failure::Target(flaw) => match flaw {
                 TargetFlaw::Exists(_)
                 | TargetFlaw::Foreign(..)
                 | TargetFlaw::NoDirectory(_)
-                | TargetFlaw::NoName(_) => codes::IoError.fault(),
+                | TargetFlaw::NoName(_)
+                | TargetFlaw::Sources(_) => codes::IoError.fault(),
             },
             Failure::Bug(_) => codes::InternalError.fault(),
         };

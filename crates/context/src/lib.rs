@@ -14,10 +14,15 @@ mod proof;
 mod query;
 mod serve;
 
-pub use build::builder::{Build, BuildOutcome, BuildProgress};
-pub use build::freshness::{Freshness, status};
+pub use build::build_record::{
+    BuildRecord, FoundRecord, RecordLookup, find_record, has_passages, is_same_directory,
+};
+pub use build::builder::{
+    Build, BuildOutcome, BuildProgress, MAX_SKIPPED, SkippedSource, SkippedSources,
+};
+pub use build::freshness::{Comparison, Freshness, status};
 pub use build::seal::seal;
-pub use build::sources::{InvalidGlob, SourceFilter};
+pub use build::source_filter::{InvalidGlob, MAX_GLOBS, Preset, SourceFilter};
 pub use dialect::REGISTRY;
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
 pub use files::location::{Location, RootDirectory};

@@ -47,6 +47,7 @@ impl CacheFixture {
             sources: &root,
             cache: &folder.path().join("cache"),
             filter: &SourceFilter::default(),
+            skip_invalid: false,
             passages: true,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

@@ -103,6 +103,11 @@ impl CommandError {
         }
     }
 
+    /// An exit code alone: everything was printed already.
+    fn silent(exit: u8) -> Self {
+        CommandError::new("").with_exit_code(exit)
+    }
+
     fn with_exit_code(mut self, exit: u8) -> Self {
         self.exit = exit;
         self
@@ -125,6 +130,9 @@ impl CommandError {
         if let Some(json) = &self.json {
             // If stderr is closed, the message cannot be shown anywhere else.
             let _ = io::stderr().write_all(json.as_bytes());
+            return;
+        }
+        if self.message.is_empty() {
             return;
         }
         print_error(&self.message);

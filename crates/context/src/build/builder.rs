@@ -1,5 +1,6 @@
 //! Builds a cache from sources: completely, or by reading only the sources that changed.
 
+use crate::build::build_record::{BuildRecord, BuildSettings, RECORD_FILE};
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
@@ -7,18 +8,19 @@ use crate::build::document_writer::{
 use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_bytes};
 use crate::build::origins::{self, ORIGINS_FILE, Origin, Origins};
 use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
-use crate::build::sources::{SourceDirectory, SourceFile, SourceFilter};
-use crate::failure::Failure;
+use crate::build::source_filter::SourceFilter;
+use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, SourceListing};
+use crate::build::target_names::TargetNames;
+use crate::failure::{Failure, SourceFlaw};
 use crate::files::dir_handle::DirHandle;
 use crate::files::file_stamp::{FileStamp, SETTLING, SETTLING_TRIES};
 use crate::files::location::Location;
 use crate::format::digest::Digest;
-use crate::format::manifest::{INDEX, MANIFEST, Manifest, ManifestEntry};
+use crate::format::manifest::{self, INDEX, MANIFEST, Manifest, ManifestEntry};
 use crate::index::inverted::IndexWriteError;
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::{
-    INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, write_failure, write_passages,
-    write_words,
+    INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, write_passages, write_words,
 };
 use crate::parallel;
 use crate::proof::check::{self, Now};
@@ -27,6 +29,9 @@ use crate::query::reader;
 use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
+
+/// An update does not remove more than half of the documents, if they are at least this many.
+const MANY_REMOVED: usize = 20;
 
 /// Receives the progress of a build.
 pub trait BuildProgress: Sync {
@@ -51,9 +56,11 @@ pub struct Build<'a> {
     pub cache: &'a Path,
     /// Which files are sources.
     pub filter: &'a SourceFilter,
-    /// True if passages are indexed too. An update keeps an index of passages that exists.
+    /// True if files that cannot be documents are left out, instead of failing the build.
+    pub skip_invalid: bool,
+    /// True if passages are indexed too.
     pub passages: bool,
-    /// True if an existing cache is replaced.
+    /// True if a build may replace an existing cache, or an update may remove most documents.
     pub force: bool,
     /// The time that is written as `created_at`.
     pub created_at: Timestamp,
@@ -72,11 +79,47 @@ pub struct BuildOutcome {
     pub document_count: u64,
     /// The number of documents that were read from their sources.
     pub read: u64,
+    /// The files that were left out, if that was requested.
+    #[serde(flatten)]
+    pub skipped: Option<SkippedSources>,
+}
+
+/// The files that a build has left out, because they cannot be documents.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct SkippedSources {
+    pub skipped_count: u64,
+    /// The first ones by path.
+    pub skipped: Vec<SkippedSource>,
+}
+
+/// A file that a build has left out.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct SkippedSource {
+    pub path: String,
+    pub problem: &'static str,
+}
+
+/// The most files that are listed as left out.
+pub const MAX_SKIPPED: usize = 100;
+
+impl SkippedSources {
+    fn of(flaws: &[SourceFlaw]) -> SkippedSources {
+        let skipped = flaws.iter().take(MAX_SKIPPED).map(|flaw| SkippedSource {
+            path: flaw.path().to_owned(),
+            problem: flaw.problem(),
+        });
+        SkippedSources {
+            skipped_count: flaws.len() as u64,
+            skipped: skipped.collect(),
+        }
+    }
 }
 
 /// The files that were written into a draft.
 struct DraftContents {
     prepared: Vec<PreparedDocument>,
+    /// The files that were left out.
+    flaws: Vec<SourceFlaw>,
     /// In an update the renames are done last: names are free once documents are reused.
     moves: PendingRenames,
     manifest: Manifest,
@@ -98,7 +141,7 @@ impl From<Failure> for DraftError {
 impl From<DraftError> for Failure {
     fn from(unmade: DraftError) -> Self {
         match unmade {
-            DraftError::Index => write_failure(IndexWriteError::CorruptFile),
+            DraftError::Index => Failure::Bug("what was gathered cannot be merged"),
             DraftError::Failed(failure) => failure,
         }
     }
@@ -109,7 +152,8 @@ impl Build<'_> {
     pub fn run(&self) -> Result<BuildOutcome, Failure> {
         let target = BuildTarget::find(self.location, self.cache)?;
         target.check(self.force)?;
-        self.write(&target, None, self.force)
+        let built = self.write(&target, None, self.force);
+        built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
     /// Builds the cache anew, reading only the sources that changed.
@@ -129,7 +173,7 @@ impl Build<'_> {
         // protects. It then differs from what a build would write.
         let edited = before.cache.was_hashed();
         // Without an index of passages every document has to be read.
-        let unseen = self.with_passages(Some(&before)) && before.passages.is_none();
+        let unseen = self.passages && before.passages.is_none();
         if edited || unseen {
             before.forget_origins();
         }
@@ -142,7 +186,7 @@ impl Build<'_> {
             let before = |number: usize| Some(old.documents.get(number)?.stamp);
             self.prove_in_place(&cache, &old.names, old.cache_version, before);
         }
-        built
+        built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
     fn write(
@@ -152,11 +196,22 @@ impl Build<'_> {
         force: bool,
     ) -> Result<BuildOutcome, Failure> {
         let sources = SourceDirectory::open(self.location, self.sources)?;
+        let names = target.names_below(&sources.real_path)?;
+        // Before the draft: an update that is refused has not changed anything, not even ctimes.
+        let listing = self.list_sources(&sources, names.as_ref(), before.as_ref())?;
         let draft = match &before {
             Some(_) => target.draft_of_update(self.random)?,
             None => target.draft(self.random)?,
         };
-        let make = || self.fill_draft(&draft, &sources, before.as_ref());
+        let settings = BuildSettings {
+            filter: self.filter,
+            skip_invalid: self.skip_invalid,
+            passages: self.passages,
+        };
+        if let Some(record) = BuildRecord::new(&sources.real_path, target.holder(), &settings) {
+            draft.write(RECORD_FILE, &record.bytes())?;
+        }
+        let make = || self.fill_draft(&draft, &sources, listing, before.as_ref());
         let (made, linked) = match before.as_ref().filter(|_| !draft.filled) {
             Some(before) => {
                 let link = || Some(link_all(before, &draft.documents));
@@ -167,15 +222,15 @@ impl Build<'_> {
         let made = match made {
             // The existing index is corrupt: nothing is reused.
             Err(DraftError::Index) if before.is_some() => {
-                let passages = self.with_passages(before.as_ref());
                 drop((before, draft));
-                return Build { passages, ..*self }.write(target, None, force);
+                return self.write(target, None, force);
             }
             made => made?,
         };
         let DraftContents {
             manifest,
             prepared,
+            flaws,
             moves,
         } = made;
         match before {
@@ -198,7 +253,89 @@ impl Build<'_> {
             cache_version: manifest.cache_version,
             document_count: prepared.len() as u64,
             read: (prepared.len() - reused) as u64,
+            skipped: self.skip_invalid.then(|| SkippedSources::of(&flaws)),
         })
+    }
+
+    /// Lists the sources that become documents. Fails if there are others, unless they are left out.
+    fn list_sources(
+        &self,
+        sources: &SourceDirectory,
+        names: Option<&TargetNames>,
+        before: Option<&PreviousCache>,
+    ) -> Result<SourceListing, Failure> {
+        let nothing = DirectorySnapshots::default();
+        let mut listing = sources.list(&ListingRequest {
+            filter: self.filter,
+            sign: before.is_some(),
+            known: before.map_or(&nothing, |before| &before.survey),
+            target: names,
+            now: self.now,
+        })?;
+        if self.skip_invalid || !listing.flaws.is_empty() {
+            self.remove_flawed(sources, &mut listing, before)?;
+        }
+        let SourceListing { files, flaws, .. } = &mut listing;
+        // In the order of paths: this is how they are reported.
+        flaws.sort_by(|one, other| one.path().cmp(other.path()));
+        if !flaws.is_empty() && (!self.skip_invalid || files.is_empty()) {
+            return Err(Failure::Sources(std::mem::take(flaws)));
+        }
+        match before {
+            Some(before) => self.check_removals(sources, files, before)?,
+            None if files.is_empty() && self.filter.is_explicit() => {
+                let globs = self.filter.include().to_vec();
+                return Err(Failure::NoMatch { globs });
+            }
+            None => {}
+        }
+        Ok(listing)
+    }
+
+    /// Moves the files whose contents cannot be documents from the files of a listing to its flaws.
+    fn remove_flawed(
+        &self,
+        sources: &SourceDirectory,
+        listing: &mut SourceListing,
+        before: Option<&PreviousCache>,
+    ) -> Result<(), Failure> {
+        let known = |file: &SourceFile| before.is_some_and(|before| before.find(file).is_some());
+        let flawed = sources.find_flaws(&listing.files, known, self.now)?;
+        listing.remove_flawed(flawed);
+        Ok(())
+    }
+
+    /// Refuses to remove every document, or most of many.
+    fn check_removals(
+        &self,
+        sources: &SourceDirectory,
+        files: &[SourceFile],
+        before: &PreviousCache,
+    ) -> Result<(), Failure> {
+        let documents = before.document_count();
+        let is_refused = |removed: usize| {
+            let most = removed > documents / 2 && removed >= MANY_REMOVED;
+            documents > 0 && (removed == documents || most)
+        };
+        let kept = files.iter().filter(|file| before.has_path(&file.path));
+        if self.force || !is_refused(documents.saturating_sub(kept.count())) {
+            return Ok(());
+        }
+        // Some documents may have new paths or no recorded ones: their ids decide.
+        let Some(manifest) = manifest::read(before.cache.open_dir()).manifest else {
+            return Err(Failure::Restless);
+        };
+        let has_source = |id: &String| files.binary_search_by(|file| file.id.cmp(id)).is_ok();
+        let gone = manifest.documents.iter().filter(|one| !has_source(&one.id));
+        let removed = gone.count();
+        match is_refused(removed) {
+            true => Err(Failure::Emptying {
+                removed,
+                documents,
+                sources: sources.real_path.to_string_lossy().into_owned(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Writes everything into the draft that the previous cache does not contain.
@@ -206,22 +343,30 @@ impl Build<'_> {
         &self,
         draft: &CacheDraft<'_>,
         sources: &SourceDirectory,
+        listing: SourceListing,
         before: Option<&PreviousCache>,
     ) -> Result<DraftContents, DraftError> {
-        let nothing = DirectorySnapshots::default();
-        let known = before.map_or(&nothing, |before| &before.survey);
-        let (list, directories) = sources.list(self.filter, before.is_some(), known, self.now)?;
+        let SourceListing {
+            files: list,
+            directories,
+            flaws,
+        } = listing;
         self.progress.begin("documents", list.len() as u64);
         let placing = DocumentWriter {
             sources,
             list: &list,
             into: &draft.documents,
             before,
-            passages: self.with_passages(before),
+            passages: self.passages,
             now: self.now,
             step: &|| self.progress.step(),
         };
-        let (mut prepared, gathered) = placing.run()?;
+        let (mut prepared, gathered) = match placing.run() {
+            Err(Failure::Sources(first)) => {
+                return Err(self.find_all_flaws(sources, list, before, first)?.into());
+            }
+            written => written?,
+        };
         let moves = assign_final_names(&mut prepared);
         if before.is_none() {
             moves.run(&draft.documents)?;
@@ -247,13 +392,36 @@ impl Build<'_> {
         listed?;
         match indexed {
             Err(IndexWriteError::CorruptFile) => return Err(DraftError::Index),
-            indexed => indexed.map_err(write_failure)?,
+            Err(IndexWriteError::System(error)) => return Err(Failure::unwritten(error).into()),
+            Ok(()) => {}
         }
         Ok(DraftContents {
             prepared,
+            flaws,
             moves,
             manifest,
         })
+    }
+
+    /// Returns the failure of a build whose sources contain files that cannot be documents: every one
+    /// of them, or the first ones that were found if they have changed since.
+    fn find_all_flaws(
+        &self,
+        sources: &SourceDirectory,
+        files: Vec<SourceFile>,
+        before: Option<&PreviousCache>,
+        first: Vec<SourceFlaw>,
+    ) -> Result<Failure, Failure> {
+        let mut listing = SourceListing {
+            files,
+            ..SourceListing::default()
+        };
+        self.remove_flawed(sources, &mut listing, before)?;
+        let flaws = match listing.flaws.is_empty() {
+            true => first,
+            false => listing.flaws,
+        };
+        Ok(Failure::Sources(flaws))
     }
 
     /// Writes the manifest, the index of ids and the origins.
@@ -267,10 +435,6 @@ impl Build<'_> {
         draft.write(INDEX, &manifest.index_bytes())?;
         let origins = origins::write(manifest.cache_version, origins);
         draft.write(ORIGINS_FILE, &origins)
-    }
-
-    fn with_passages(&self, before: Option<&PreviousCache>) -> bool {
-        self.passages || before.is_some_and(|before| before.with_passages)
     }
 
     fn write_indexes(
@@ -299,7 +463,7 @@ impl Build<'_> {
             let touched = before.and_then(|before| touched(&before.cache, renumbered));
             write_words(create(INDEX_FILE)?, of, words, from, touched.as_ref())
         };
-        if !self.with_passages(before) {
+        if !self.passages {
             write_words()?;
         } else {
             let write_passages = || {
@@ -452,7 +616,6 @@ fn origins_of(list: &[SourceFile], prepared: &[PreparedDocument]) -> Vec<Origin>
 mod tests {
     use super::*;
     use crate::MAX_CONTENT;
-    use crate::failure::SourceFlaw;
 
     #[test]
     fn oversized_source_is_refused() {
@@ -466,6 +629,7 @@ mod tests {
             sources: &sources,
             cache: &root.path().join("cache"),
             filter: &SourceFilter::default(),
+            skip_invalid: false,
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,
@@ -473,11 +637,11 @@ mod tests {
             random: 7,
             progress: &(),
         };
-        let Err(Failure::Sources(flaw)) = build.run() else {
+        let Err(Failure::Sources(flaws)) = build.run() else {
             panic!("it was built");
         };
         let expected = SourceFlaw::Large(String::from("large.md"), MAX_CONTENT + 1);
-        assert_eq!(flaw, expected);
+        assert_eq!(flaws, [expected]);
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
     }
 }

@@ -1,12 +1,11 @@
 //! Writes documents into a draft: new and changed sources are read and written, and every document
 //! gets its name.
 
-use crate::MAX_CONTENT;
 use crate::build::draft::write_new;
 use crate::build::reuse::PreviousCache;
-use crate::build::sources::{SourceDirectory, SourceFile, unreadable};
-use crate::failure::{Failure, SourceFlaw};
-use crate::files::dir_handle::{DirHandle, stamp_of};
+use crate::build::sources::{SourceDirectory, SourceFile, content_of};
+use crate::failure::Failure;
+use crate::files::dir_handle::DirHandle;
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document;
@@ -15,9 +14,7 @@ use crate::parallel::{self, lock};
 use crate::proof::check::Now;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -122,8 +119,7 @@ impl WriteQueue<'_> {
             }
             for file in files {
                 if let Err(error) = write_new(self.into, &file.name, &file.bytes) {
-                    let doing = format!("write the document {}", file.name);
-                    self.fail(file.number, Failure::System { doing, error });
+                    self.fail(file.number, Failure::unwritten(error));
                 }
             }
         }
@@ -188,11 +184,10 @@ impl DocumentWriter<'_> {
                 copied: AtomicBool::new(false),
             });
         }
-        let origin = self.read(&source.path, &mut worker.content)?;
-        let content = std::str::from_utf8(&worker.content).map_err(|error| {
-            let path = source.path.clone();
-            Failure::Sources(SourceFlaw::Content(path, error.valid_up_to()))
-        })?;
+        let content = &mut worker.content;
+        let origin = self.sources.read(&source.path, content, self.now)?;
+        let content = content_of(&source.path, content);
+        let content = content.map_err(|flaw| Failure::Sources(vec![flaw]))?;
         let version = Digest::of(content.as_bytes());
         let name = match self.before {
             // Final names may belong to documents that are reused.
@@ -214,30 +209,6 @@ impl DocumentWriter<'_> {
             reused: None,
             copied: AtomicBool::new(false),
         })
-    }
-
-    /// Reads a source. Returns its stamp, or `None` if it was changed too recently.
-    fn read(&self, path: &str, content: &mut Vec<u8>) -> Result<Option<FileStamp>, Failure> {
-        let failed = |error: Errno| unreadable(path, error.into());
-        let (file, before) = self.sources.directory.open_stamped(path).map_err(failed)?;
-        content.clear();
-        let mut read_on = |most: u64| -> Result<u64, Failure> {
-            let read = (&file).take(most).read_to_end(content);
-            read.map_err(|error| unreadable(path, error))?;
-            Ok(content.len() as u64)
-        };
-        let mut length = read_on(before.size().min(MAX_CONTENT + 1))?;
-        let unchanged = stamp_of(&file).map_err(failed)? == before;
-        // Some file systems do not report sizes.
-        if !unchanged || length == 0 || length != before.size() {
-            length = read_on(MAX_CONTENT + 1 - length)?;
-        }
-        if length > MAX_CONTENT {
-            let large = SourceFlaw::Large(path.to_owned(), before.size());
-            return Err(Failure::Sources(large));
-        }
-        let whole = unchanged && length == before.size();
-        Ok(Some(before).filter(|origin| whole && origin.is_settled(self.now.now())))
     }
 }
 
@@ -284,7 +255,7 @@ impl PendingRenames {
     pub(crate) fn run(&self, documents: &DirHandle) -> Result<(), Failure> {
         let rename = |from: &str, to: &str| {
             let renamed = rustix::fs::renameat(documents, from, documents, to);
-            renamed.map_err(Failure::system("rename a document"))
+            renamed.map_err(Failure::unwritten)
         };
         for (from, aside, _) in &self.0 {
             if from != aside {

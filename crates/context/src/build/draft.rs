@@ -1,6 +1,8 @@
 //! The draft of a cache: a directory beside the target, which becomes the cache in one step.
 
+use crate::build::build_record::RECORD_FILE;
 use crate::build::origins::ORIGINS_FILE;
+use crate::build::target_names::{self, SPARE, TargetNames};
 use crate::failure::{Failure, TargetFlaw, shown};
 use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
@@ -14,12 +16,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files of a cache beside `documents`.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     MANIFEST,
     INDEX,
+    RECORD_FILE,
     INDEX_FILE,
     PASSAGES_FILE,
     PROOF_FILE,
@@ -32,6 +35,8 @@ const PRIVATE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 #[derive(Debug)]
 pub(crate) struct BuildTarget {
     parent: DirHandle,
+    /// The path of the directory that holds the target, without links.
+    holder: PathBuf,
     name: OsString,
     shown: String,
 }
@@ -53,11 +58,33 @@ impl BuildTarget {
             },
             other => other,
         };
+        let handle = location.find(parent).map_err(lost)?;
         Ok(BuildTarget {
-            parent: location.find(parent).map_err(lost)?,
+            holder: location.real_path(&handle, parent)?,
+            parent: handle,
             name: name.to_owned(),
             shown: shown_path,
         })
+    }
+
+    /// Returns the path of the directory that holds the target, without links.
+    pub(crate) fn holder(&self) -> &Path {
+        &self.holder
+    }
+
+    /// Returns the path of the target in messages.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Checks that the target does not contain the sources. Returns its names below the sources, if it
+    /// is there.
+    pub(crate) fn names_below(&self, sources: &Path) -> Result<Option<TargetNames>, Failure> {
+        let path = self.holder.join(&self.name);
+        match sources.starts_with(&path) {
+            true => Err(Failure::Target(TargetFlaw::Sources(self.shown.clone()))),
+            false => Ok(TargetNames::below(sources, &path)),
+        }
     }
 
     /// Checks that the target does not exist, or is a cache that may be replaced.
@@ -153,7 +180,7 @@ impl BuildTarget {
 
     /// Returns the name under which an update keeps the documents of the previous cache.
     fn spare(&self) -> OsString {
-        self.sibling_name("spare")
+        self.sibling_name(SPARE)
     }
 
     /// Returns true if the directory was left by an update: it contains documents only.
@@ -186,7 +213,10 @@ impl BuildTarget {
     /// Creates a draft, and removes the drafts of killed builds.
     pub(crate) fn draft(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
         self.remove_leftovers();
-        let failed = |error| self.system("write beside", error);
+        let failed = |error| match is_full(error) {
+            true => Failure::unwritten(error),
+            false => self.system("write beside", error),
+        };
         for turn in 0..8u64 {
             let process = std::process::id();
             let name = self.sibling_name(&format!("tmp-{process}-{:016x}", random ^ turn));
@@ -216,11 +246,7 @@ impl BuildTarget {
     }
 
     fn sibling_name(&self, ending: &str) -> OsString {
-        let mut name = OsString::from(".");
-        name.push(&self.name);
-        name.push(".");
-        name.push(ending);
-        name
+        target_names::sibling_name(&self.name, ending)
     }
 
     /// Locks a directory for the lifetime of the handle. Fails if another process has locked it.
@@ -235,33 +261,11 @@ impl BuildTarget {
     pub(crate) fn remove_leftovers(&self) {
         for (name, kind) in self.parent.list().unwrap_or_default() {
             if kind == FileType::Directory
-                && self.is_leftover(&name)
+                && target_names::is_leftover(&self.name, &name)
                 && let Ok(_lock) = self.lock(&name)
             {
                 let _ = self.remove(&name);
             }
-        }
-    }
-
-    /// Returns true if the name is one of a draft, or of a cache that a build moved aside.
-    fn is_leftover(&self, name: &OsStr) -> bool {
-        let beside = self.sibling_name("");
-        let ending = |name: &[u8]| {
-            let ending = name.strip_prefix(beside.as_encoded_bytes())?;
-            str::from_utf8(ending).ok().map(str::to_owned)
-        };
-        let draft = |ending: &str| {
-            let numbers = ending.strip_prefix("tmp-")?.split_once('-')?;
-            let (process, random) = numbers;
-            let hex = random.len() == 16 && random.bytes().all(|one| one.is_ascii_hexdigit());
-            (process.parse::<u32>().is_ok() && hex).then_some(())
-        };
-        let Some(ending) = ending(name.as_encoded_bytes()) else {
-            return false;
-        };
-        match ending.strip_prefix("old-") {
-            Some(moved) => self.is_leftover(OsStr::new(moved)),
-            None => draft(&ending).is_some(),
         }
     }
 
@@ -327,10 +331,7 @@ pub(crate) enum ReplacedCache {
 
 impl CacheDraft<'_> {
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        write_new(&self.directory, name, bytes).map_err(|error| Failure::System {
-            doing: format!("write {name}"),
-            error,
-        })
+        write_new(&self.directory, name, bytes).map_err(Failure::unwritten)
     }
 
     pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
@@ -339,7 +340,7 @@ impl CacheDraft<'_> {
 
     /// Syncs the files that exist already, while others are still being written.
     pub(crate) fn sync_early(&self) -> Result<(), Failure> {
-        let failed = |error| self.target.system("write", error);
+        let failed = Failure::unwritten;
         rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)
     }
 
@@ -350,7 +351,7 @@ impl CacheDraft<'_> {
         replaced: ReplacedCache,
     ) -> Result<DirHandle, Failure> {
         let target = self.target;
-        let failed = |error| target.system("write", error);
+        let failed = Failure::unwritten;
         rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)?;
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
@@ -435,6 +436,10 @@ impl Drop for CacheDraft<'_> {
     }
 }
 
+fn is_full(error: Errno) -> bool {
+    matches!(error, Errno::NOSPC | Errno::DQUOT)
+}
+
 /// Returns a handle that can be synced, unlike a handle that was opened with `O_PATH`.
 fn open_for_sync(directory: &DirHandle) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -475,16 +480,15 @@ pub(crate) fn replace_file(
     name: &str,
     write: impl FnOnce(&mut File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = || Failure::system(format!("write {name}"));
     let draft = draft_name(name);
     match rustix::fs::unlinkat(directory, &draft, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(failed()(error)),
+        Err(error) => return Err(Failure::unwritten(error)),
     }
-    let mut file = create(directory, &draft).map_err(failed())?;
+    let mut file = create(directory, &draft).map_err(Failure::unwritten)?;
     write(&mut file)?;
-    rustix::fs::fdatasync(&file).map_err(failed())?;
-    rustix::fs::renameat(directory, &draft, directory, name).map_err(failed())
+    rustix::fs::fdatasync(&file).map_err(Failure::unwritten)?;
+    rustix::fs::renameat(directory, &draft, directory, name).map_err(Failure::unwritten)
 }
 
 /// Replaces a file of a published cache by these bytes.
@@ -494,9 +498,6 @@ pub(crate) fn replace_bytes(
     bytes: &[u8],
 ) -> Result<(), Failure> {
     replace_file(directory, name, |file| {
-        file.write_all(bytes).map_err(|error| Failure::System {
-            doing: format!("write {name}"),
-            error,
-        })
+        file.write_all(bytes).map_err(Failure::unwritten)
     })
 }

@@ -3,7 +3,9 @@
 use crate::MAX_CONTENT;
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::origins;
-use crate::build::sources::{SourceDirectory, SourceFile, SourceFilter, unreadable};
+use crate::build::source_filter::SourceFilter;
+use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, unreadable};
+use crate::build::target_names::TargetNames;
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::files::file_stamp::FileStamp;
@@ -33,20 +35,49 @@ impl Freshness {
     }
 }
 
+/// A cache and the sources that it is compared with.
+pub struct Comparison<'a> {
+    /// The directory that relative paths start at.
+    pub location: &'a Location,
+    /// The directory of the sources.
+    pub sources: &'a Path,
+    /// The directory of the cache.
+    pub cache: &'a Path,
+    /// Which files are sources.
+    pub filter: &'a SourceFilter,
+    /// True if files that cannot be documents are left out.
+    pub skip_invalid: bool,
+    /// The real time.
+    pub now: Now<'a>,
+}
+
 /// Compares a cache with its sources. Sources whose stamps are unchanged are not read.
-pub fn status(
-    location: &Location,
-    sources: &Path,
-    cache: &Path,
-    filter: &SourceFilter,
-    now: Now<'_>,
-) -> Result<Freshness, Failure> {
-    let cache = reader::open(location, cache, now)?;
-    let sources = SourceDirectory::open(location, sources)?;
-    let list = sources
-        .list(filter, true, &DirectorySnapshots::default(), now)?
-        .0;
+pub fn status(comparison: &Comparison<'_>) -> Result<Freshness, Failure> {
+    let Comparison { location, now, .. } = *comparison;
+    let cache = reader::open(location, comparison.cache, now)?;
+    let sources = SourceDirectory::open(location, comparison.sources)?;
+    let cache_path = location.real_path(cache.open_dir(), comparison.cache)?;
+    let mut listing = sources.list(&ListingRequest {
+        filter: comparison.filter,
+        sign: true,
+        known: &DirectorySnapshots::default(),
+        target: TargetNames::below(&sources.real_path, &cache_path).as_ref(),
+        now,
+    })?;
     let known_sources = known_sources(&cache)?;
+    if comparison.skip_invalid {
+        let known = |file: &SourceFile| {
+            let known = known_sources.get(&file.id);
+            known.is_some_and(|known| known.is_unchanged(file))
+        };
+        let flawed = sources.find_flaws(&listing.files, known, now)?;
+        listing.remove_flawed(flawed);
+    } else if !listing.flaws.is_empty() {
+        let mut flaws = listing.flaws;
+        flaws.sort_by(|one, other| one.path().cmp(other.path()));
+        return Err(Failure::Sources(flaws));
+    }
+    let list = listing.files;
     let make = || (Vec::new(), None);
     let workers = parallel::over(list.len(), make, |(changed, failed), number| {
         let source = &list[number];
@@ -107,6 +138,17 @@ struct KnownSource {
     stamp: Option<FileStamp>,
 }
 
+impl KnownSource {
+    fn has_path(&self, path: &str) -> bool {
+        self.path.as_deref().is_none_or(|known| known == path)
+    }
+
+    /// Returns true if the file is proved to be the one that was read.
+    fn is_unchanged(&self, file: &SourceFile) -> bool {
+        self.has_path(&file.path) && self.stamp.is_some() && self.stamp == file.stamp
+    }
+}
+
 fn known_sources(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure> {
     let lists = manifest::read(cache.open_dir());
     let Some(manifest) = lists.manifest else {
@@ -135,9 +177,8 @@ fn differs(
     source: &SourceFile,
     before: &KnownSource,
 ) -> Result<bool, Failure> {
-    let same_path = before.path.as_ref().is_none_or(|path| *path == source.path);
     let failed = |error: rustix::io::Errno| unreadable(&source.path, error.into());
-    if same_path && before.stamp.is_some() && before.stamp == source.stamp {
+    if before.is_unchanged(source) {
         return Ok(false);
     }
     let file = sources.directory.open(&source.path).map_err(failed)?;
@@ -145,5 +186,5 @@ fn differs(
     let mut file = file.take(MAX_CONTENT + 1);
     file.read_to_end(&mut content)
         .map_err(|error| unreadable(&source.path, error))?;
-    Ok(!same_path || Digest::of(&content) != before.version)
+    Ok(!before.has_path(&source.path) || Digest::of(&content) != before.version)
 }

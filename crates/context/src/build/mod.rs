@@ -1,5 +1,6 @@
 //! Builds caches from sources, updates them, seals them, and compares them with their sources.
 
+pub(crate) mod build_record;
 pub(crate) mod builder;
 pub(crate) mod directory_snapshot;
 pub(crate) mod document_writer;
@@ -8,5 +9,7 @@ pub(crate) mod freshness;
 pub(crate) mod origins;
 pub(crate) mod reuse;
 pub(crate) mod seal;
+pub(crate) mod source_filter;
 pub(crate) mod source_walk;
 pub(crate) mod sources;
+pub(crate) mod target_names;

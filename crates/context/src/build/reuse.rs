@@ -6,12 +6,12 @@ use crate::build::draft::write_new;
 use crate::build::origins::Origins;
 use crate::build::sources::SourceFile;
 use crate::cache::Cache;
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 use crate::files::dir_handle::{DirHandle, read_file};
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document::{self, MAX_DOCUMENT_FILE};
-use crate::index::passage_index::{PASSAGES_FILE, PassageIndex};
+use crate::index::passage_index::PassageIndex;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rustix::fs::AtFlags;
@@ -20,8 +20,6 @@ use std::ffi::OsStr;
 /// The cache that an update replaces, with what can be reused of it.
 pub(crate) struct PreviousCache {
     pub(crate) cache: Cache,
-    /// True if it has an index of passages, which may be corrupt.
-    pub(crate) with_passages: bool,
     pub(crate) passages: Option<PassageIndex>,
     /// The listings of the source directories.
     pub(crate) survey: DirectorySnapshots,
@@ -40,12 +38,21 @@ impl PreviousCache {
             Some((origin.path, (number, origin.version, stamp)))
         });
         PreviousCache {
-            with_passages: cache.open_dir().stat(PASSAGES_FILE).is_ok(),
             passages: cache.stored_passage_index(),
             survey,
             origins: known.collect(),
             cache,
         }
+    }
+
+    /// Returns the number of documents.
+    pub(crate) fn document_count(&self) -> usize {
+        self.cache.proof().documents.len()
+    }
+
+    /// Returns true if the document of a source at this path is known to come from there.
+    pub(crate) fn has_path(&self, path: &str) -> bool {
+        self.origins.contains_key(path)
     }
 
     /// Forgets the origins: every document is read again.
@@ -134,7 +141,7 @@ fn keep_spare_links(
         }
     }
     let mut stays = vec![false; documents.len()];
-    let here = into.inodes().map_err(Failure::system("list the draft"))?;
+    let here = into.inodes().map_err(Failure::unwritten)?;
     for (name, found) in here {
         match reused.get(name.as_os_str()).map(|old| *old as usize) {
             Some(old) if documents[old].stamp.inode() == found => stays[old] = true,
@@ -147,7 +154,7 @@ fn keep_spare_links(
 
 fn remove(from: &DirHandle, name: &OsStr) -> Result<(), Failure> {
     let removed = rustix::fs::unlinkat(from, name, AtFlags::empty());
-    removed.map_err(Failure::system("tidy the draft"))
+    removed.map_err(Failure::unwritten)
 }
 
 /// Copies a document that cannot be linked, because the file system has no links or too many exist.
@@ -162,10 +169,7 @@ fn copy(
     match read {
         Ok((version, bytes)) if version == one.version => {
             one.is_copied();
-            write_new(into, &one.name, &bytes).map_err(|error| Failure::System {
-                doing: format!("copy {}", shown(name)),
-                error,
-            })
+            write_new(into, &one.name, &bytes).map_err(Failure::unwritten)
         }
         _ => Err(Failure::Restless),
     }

@@ -2,14 +2,13 @@
 //! and with the rules of `.gitignore` files on request.
 
 use crate::MAX_DOCUMENTS;
-use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
-use crate::build::sources::{SourceFile, SourceFilter, unreadable};
+use crate::build::directory_snapshot::DirectorySnapshot;
+use crate::build::sources::{ListingRequest, SourceFile, SourceListing, unreadable};
 use crate::failure::{Failure, SourceFlaw};
 use crate::files::dir_handle::{DirHandle, kind};
 use crate::files::file_stamp::FileStamp;
 use crate::format::document::id_of;
 use crate::parallel::{self, lock};
-use crate::proof::check::Now;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Stat};
@@ -30,14 +29,9 @@ const MAX_RULES: u64 = 1024 * 1024;
 
 /// A walk below one directory.
 pub(crate) struct SourceWalk<'a> {
-    pub(crate) filter: &'a SourceFilter,
-    /// True if the stamps of sources are taken too.
-    pub(crate) sign: bool,
+    pub(crate) request: &'a ListingRequest<'a>,
     /// The name of the source directory in messages.
     pub(crate) shown: &'a str,
-    /// The listings of an earlier walk.
-    pub(crate) known: &'a DirectorySnapshots,
-    pub(crate) now: Now<'a>,
     pub(crate) root: &'a DirHandle,
 }
 
@@ -135,8 +129,7 @@ impl DirectoryQueue {
 /// The results of a worker. Of several failures the one with the smallest path is reported.
 #[derive(Default)]
 struct WalkOutcome {
-    sources: Vec<SourceFile>,
-    snapshots: Vec<DirectorySnapshot>,
+    listing: SourceListing,
     failed: Option<(OsString, Failure)>,
 }
 
@@ -151,7 +144,7 @@ impl WalkOutcome {
 
 impl SourceWalk<'_> {
     /// Returns the sources and the snapshots of all directories, in no order.
-    pub(crate) fn run(&self) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
+    pub(crate) fn run(&self) -> Result<SourceListing, Failure> {
         let queue = DirectoryQueue::default();
         let mut outcome = WalkOutcome::default();
         self.visit(None, OsString::new(), &queue, &mut outcome);
@@ -163,18 +156,24 @@ impl SourceWalk<'_> {
             outcome
         });
         for worker in workers {
-            outcome.sources.extend(worker.sources);
-            outcome.snapshots.extend(worker.snapshots);
+            let SourceListing {
+                files,
+                directories,
+                flaws,
+            } = worker.listing;
+            outcome.listing.files.extend(files);
+            outcome.listing.directories.extend(directories);
+            outcome.listing.flaws.extend(flaws);
             if let Some((path, failure)) = worker.failed {
                 outcome.fail(path, failure);
             }
         }
         match outcome.failed {
             Some((_, failure)) => Err(failure),
-            None if outcome.sources.len() > MAX_DOCUMENTS => {
-                Err(Failure::Sources(SourceFlaw::Many))
+            None if outcome.listing.files.len() > MAX_DOCUMENTS => {
+                Err(Failure::Sources(vec![SourceFlaw::Many]))
             }
-            None => Ok((outcome.sources, outcome.snapshots)),
+            None => Ok(outcome.listing),
         }
     }
 
@@ -191,7 +190,7 @@ impl SourceWalk<'_> {
             None => (OsString::new(), None),
         };
         if let Some(snapshot) = self.unchanged_snapshot(&path) {
-            outcome.snapshots.push(snapshot.clone());
+            outcome.listing.directories.push(snapshot.clone());
             let names = snapshot.names();
             let rules = above;
             let handle = None;
@@ -204,7 +203,7 @@ impl SourceWalk<'_> {
         }
         match self.list(parent, &path, &name, outcome) {
             Ok((handle, names)) => {
-                let rules = match self.filter.respects_gitignore() {
+                let rules = match self.request.filter.respects_gitignore() {
                     true => rules_of(&handle, &path, above, &names),
                     false => None,
                 };
@@ -229,8 +228,8 @@ impl SourceWalk<'_> {
     /// Returns the snapshot of a directory that has not changed since. Returns `None` if ignore files
     /// are respected, because they have to be read in any case.
     fn unchanged_snapshot(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
-        let known = self.known.get(path)?;
-        if self.filter.respects_gitignore() {
+        let known = self.request.known.get(path)?;
+        if self.request.filter.respects_gitignore() {
             return None;
         }
         let stat = match path.is_empty() {
@@ -266,9 +265,10 @@ impl SourceWalk<'_> {
                     .map_or(FileType::Unknown, |stat| kind(&stat));
             }
         }
-        if path.len() <= LONGEST && stamp.is_long_settled(self.now.now()) {
+        if path.len() <= LONGEST && stamp.is_long_settled(self.request.now.now()) {
             outcome
-                .snapshots
+                .listing
+                .directories
                 .push(DirectorySnapshot::new(path, stamp, &names));
         }
         Ok((handle, names))
@@ -283,6 +283,9 @@ impl SourceWalk<'_> {
     ) {
         let mut below = Vec::new();
         for (name, of_kind) in names {
+            if self.is_target(&directory.path, &name) {
+                continue;
+            }
             let path = join(&directory.path, &name);
             match of_kind {
                 FileType::Directory if self.is_entered(directory, &path, &name) => {
@@ -292,18 +295,24 @@ impl SourceWalk<'_> {
                 _ => {}
             }
         }
-        if outcome.sources.len() <= MAX_DOCUMENTS {
+        if outcome.listing.files.len() <= MAX_DOCUMENTS {
             queue.push(below);
         }
     }
 
+    fn is_target(&self, directory: &OsStr, name: &OsStr) -> bool {
+        let target = self.request.target;
+        target.is_some_and(|target| target.contain(directory, name))
+    }
+
     fn is_entered(&self, directory: &WalkedDirectory, path: &OsStr, name: &OsStr) -> bool {
-        if path.to_str().is_some_and(|path| self.filter.excludes(path)) {
+        let filter = self.request.filter;
+        if filter.excludes_directory(&path.to_string_lossy()) {
             return false;
         }
         match &directory.rules {
             Some(rules) => name != ".git" && !rules.ignore(path, true),
-            None => name != ".git" || !self.filter.respects_gitignore(),
+            None => name != ".git" || !self.request.filter.respects_gitignore(),
         }
     }
 
@@ -315,7 +324,7 @@ impl SourceWalk<'_> {
         outcome: &mut WalkOutcome,
     ) {
         let shown = path.to_string_lossy();
-        if !self.filter.includes(&shown) {
+        if !self.request.filter.includes(&shown) {
             return;
         }
         if directory
@@ -326,9 +335,9 @@ impl SourceWalk<'_> {
             return;
         }
         match path.to_str() {
-            Some(path) => outcome.sources.push(SourceFile {
+            Some(path) => outcome.listing.files.push(SourceFile {
                 id: id_of(path),
-                stamp: match self.sign {
+                stamp: match self.request.sign {
                     true => directory
                         .stat(self.root, OsStr::new(path), name)
                         .ok()
@@ -338,8 +347,8 @@ impl SourceWalk<'_> {
                 path: path.to_owned(),
             }),
             None => {
-                let failure = Failure::Sources(SourceFlaw::Name(shown.into_owned()));
-                outcome.fail(path, failure);
+                let flaw = SourceFlaw::Name(shown.into_owned());
+                outcome.listing.flaws.push(flaw);
             }
         }
     }

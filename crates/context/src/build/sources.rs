@@ -1,95 +1,19 @@
 //! Finds sources: the regular files below one directory, without following links, in the order of ids.
 
+use crate::MAX_CONTENT;
 use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
+use crate::build::source_filter::SourceFilter;
 use crate::build::source_walk::SourceWalk;
+use crate::build::target_names::TargetNames;
 use crate::failure::{Failure, SourceFlaw, shown};
-use crate::files::dir_handle::DirHandle;
+use crate::files::dir_handle::{DirHandle, stamp_of};
 use crate::files::file_stamp::FileStamp;
 use crate::files::location::Location;
+use crate::parallel;
 use crate::proof::check::Now;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustix::io::Errno;
-use std::io;
-use std::path::Path;
-
-/// The rules that decide which files are sources.
-#[derive(Debug, Clone, Default)]
-pub struct SourceFilter {
-    include: Option<GlobSet>,
-    exclude: Option<GlobSet>,
-    respect_gitignore: bool,
-}
-
-/// A glob that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidGlob {
-    pub glob: String,
-    pub reason: String,
-}
-
-impl SourceFilter {
-    /// Includes every file that matches one of `include` (if empty: whose name ends in `.md`) and none of
-    /// `exclude`. A glob without `/` is compared with the name, one with `/` with the path below the
-    /// sources. `*` does not cross `/`, `**` does.
-    pub fn new(
-        include: &[String],
-        exclude: &[String],
-        respect_gitignore: bool,
-    ) -> Result<SourceFilter, InvalidGlob> {
-        Ok(SourceFilter {
-            include: globs(include)?,
-            exclude: globs(exclude)?,
-            respect_gitignore,
-        })
-    }
-
-    pub(crate) fn includes(&self, source: &str) -> bool {
-        let included = match &self.include {
-            Some(include) => include.is_match(source),
-            None => {
-                let name = source.rsplit('/').next().unwrap_or(source);
-                name.len() > ".md".len() && name.ends_with(".md")
-            }
-        };
-        included && !self.excludes(source)
-    }
-
-    pub(crate) fn respects_gitignore(&self) -> bool {
-        self.respect_gitignore
-    }
-
-    pub(crate) fn excludes(&self, source: &str) -> bool {
-        let exclude = self.exclude.as_ref();
-        exclude.is_some_and(|exclude| exclude.is_match(source))
-    }
-}
-
-fn globs(patterns: &[String]) -> Result<Option<GlobSet>, InvalidGlob> {
-    if patterns.is_empty() {
-        return Ok(None);
-    }
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let bad = |error: globset::Error| InvalidGlob {
-            glob: pattern.clone(),
-            reason: error.kind().to_string(),
-        };
-        // A trailing slash means a directory. Excluding a directory excludes everything in it anyway.
-        let path = pattern.trim_end_matches('/');
-        let whole = match path.strip_prefix("./").or(path.strip_prefix('/')) {
-            Some(anchored) => anchored.to_owned(),
-            None if path.contains('/') => path.to_owned(),
-            None => format!("**/{path}"),
-        };
-        let glob = GlobBuilder::new(&whole).literal_separator(true).build();
-        set.add(glob.map_err(bad)?);
-    }
-    let bad = |error: globset::Error| InvalidGlob {
-        glob: patterns.join(" "),
-        reason: error.kind().to_string(),
-    };
-    set.build().map(Some).map_err(bad)
-}
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 /// A file that becomes a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,50 +28,174 @@ pub(crate) struct SourceFile {
 #[derive(Debug)]
 pub(crate) struct SourceDirectory {
     pub(crate) directory: DirHandle,
+    /// Its path without links.
+    pub(crate) real_path: PathBuf,
     shown: String,
+}
+
+/// The sources of a directory.
+#[derive(Debug, Default)]
+pub(crate) struct SourceListing {
+    /// In the order of ids. No id occurs twice.
+    pub(crate) files: Vec<SourceFile>,
+    pub(crate) directories: Vec<DirectorySnapshot>,
+    /// The files that cannot be documents because of their names.
+    pub(crate) flaws: Vec<SourceFlaw>,
+}
+
+/// What is listed, and what is known of an earlier listing.
+pub(crate) struct ListingRequest<'a> {
+    pub(crate) filter: &'a SourceFilter,
+    /// True if the stamps of sources are taken too.
+    pub(crate) sign: bool,
+    /// Directories that are unchanged since are not listed again.
+    pub(crate) known: &'a DirectorySnapshots,
+    /// The cache, which is not a source.
+    pub(crate) target: Option<&'a TargetNames>,
+    pub(crate) now: Now<'a>,
 }
 
 impl SourceDirectory {
     pub(crate) fn open(location: &Location, path: &Path) -> Result<SourceDirectory, Failure> {
-        let shown = path.to_string_lossy().into_owned();
         let lost = |failure| match failure {
             // The sources are not a cache: if they are missing, that is an I/O error.
-            Failure::Lookup { path, error } => unreadable(&path, error.into()),
-            Failure::Outside { path } => unreadable(&path, Errno::XDEV.into()),
+            Failure::Lookup { path, error } => Failure::NoSources { path, error },
+            Failure::Outside { path } => Failure::NoSources {
+                path,
+                error: Errno::XDEV,
+            },
             other => other,
         };
         let directory = location.find(path).map_err(lost)?;
-        Ok(SourceDirectory { directory, shown })
+        Ok(SourceDirectory {
+            real_path: location.real_path(&directory, path)?,
+            shown: path.to_string_lossy().into_owned(),
+            directory,
+        })
     }
 
-    /// Returns every source in the order of ids, with its stamp if `sign` is set, and the listings of the
-    /// source directories. Directories in `known` that are unchanged are not listed again.
-    pub(crate) fn list(
-        &self,
-        filter: &SourceFilter,
-        sign: bool,
-        known: &DirectorySnapshots,
-        now: Now<'_>,
-    ) -> Result<(Vec<SourceFile>, Vec<DirectorySnapshot>), Failure> {
+    /// Returns every source.
+    pub(crate) fn list(&self, request: &ListingRequest<'_>) -> Result<SourceListing, Failure> {
         let walk = SourceWalk {
-            filter,
-            sign,
+            request,
             shown: &self.shown,
-            known,
-            now,
             root: &self.directory,
         };
-        let (mut found, snapshots) = walk.run()?;
-        found.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
-        let twins = found.windows(2).find(|pair| pair[0].id == pair[1].id);
-        match twins {
-            Some([one, other]) => Err(Failure::Sources(SourceFlaw::Twins(
-                one.path.clone(),
-                other.path.clone(),
-            ))),
-            _ => Ok((found, snapshots)),
+        let mut listing = walk.run()?;
+        let files = &mut listing.files;
+        files.sort_unstable_by(|one, other| (&one.id, &one.path).cmp(&(&other.id, &other.path)));
+        listing.remove_same_ids();
+        Ok(listing)
+    }
+
+    /// Reads a source. Returns its stamp, or `None` if it was changed too recently.
+    pub(crate) fn read(
+        &self,
+        path: &str,
+        content: &mut Vec<u8>,
+        now: Now<'_>,
+    ) -> Result<Option<FileStamp>, Failure> {
+        let failed = |error: Errno| unreadable(path, error.into());
+        let (file, before) = self.directory.open_stamped(path).map_err(failed)?;
+        content.clear();
+        let mut read_on = |most: u64| -> Result<u64, Failure> {
+            let read = (&file).take(most).read_to_end(content);
+            read.map_err(|error| unreadable(path, error))?;
+            Ok(content.len() as u64)
+        };
+        let mut length = read_on(before.size().min(MAX_CONTENT + 1))?;
+        let unchanged = stamp_of(&file).map_err(failed)? == before;
+        // Some file systems do not report sizes.
+        if !unchanged || length == 0 || length != before.size() {
+            length = read_on(MAX_CONTENT + 1 - length)?;
+        }
+        if length > MAX_CONTENT {
+            let large = SourceFlaw::Large(path.to_owned(), before.size());
+            return Err(Failure::Sources(vec![large]));
+        }
+        let whole = unchanged && length == before.size();
+        Ok(Some(before).filter(|origin| whole && origin.is_settled(now.now())))
+    }
+
+    /// Returns the flaws of the contents of those sources that are not `known` to be documents, with
+    /// the positions of the sources in the list.
+    pub(crate) fn find_flaws(
+        &self,
+        files: &[SourceFile],
+        known: impl Fn(&SourceFile) -> bool + Sync,
+        now: Now<'_>,
+    ) -> Result<Vec<(usize, SourceFlaw)>, Failure> {
+        let make = || (Vec::new(), Vec::new(), None);
+        let workers = parallel::over(files.len(), make, |(content, flaws, failed), number| {
+            let file = &files[number];
+            if known(file) {
+                return;
+            }
+            match self.read(&file.path, content, now) {
+                Ok(_) => flaws.extend(
+                    content_of(&file.path, content)
+                        .err()
+                        .map(|one| (number, one)),
+                ),
+                Err(Failure::Sources(more)) => {
+                    flaws.extend(more.into_iter().map(|one| (number, one)));
+                }
+                Err(failure) => {
+                    failed.get_or_insert((number, failure));
+                }
+            }
+        });
+        let (mut flaws, mut failures) = (Vec::new(), Vec::new());
+        for (_, more, failed) in workers {
+            flaws.extend(more);
+            failures.extend(failed);
+        }
+        if let Some((_, failure)) = failures.into_iter().min_by_key(|(number, _)| *number) {
+            return Err(failure);
+        }
+        flaws.sort_unstable_by_key(|(number, _)| *number);
+        Ok(flaws)
+    }
+}
+
+impl SourceListing {
+    /// Removes files whose ids are equal.
+    fn remove_same_ids(&mut self) {
+        let files = std::mem::take(&mut self.files);
+        for same in files.chunk_by(|one, other| one.id == other.id) {
+            match same {
+                [file] => self.files.push(file.clone()),
+                [first, second, ..] => {
+                    let flaw = |(number, file): (usize, &SourceFile)| {
+                        let other = if number == 0 { second } else { first };
+                        SourceFlaw::SameId(file.path.clone(), other.path.clone())
+                    };
+                    self.flaws.extend(same.iter().enumerate().map(flaw));
+                }
+                [] => {}
+            }
         }
     }
+
+    /// Removes the files with these flaws, whose positions ascend.
+    pub(crate) fn remove_flawed(&mut self, flawed: Vec<(usize, SourceFlaw)>) {
+        let mut flawed = flawed.into_iter().peekable();
+        let mut number = 0;
+        let flaws = &mut self.flaws;
+        self.files.retain(|_| {
+            let flaw = flawed.next_if(|(position, _)| *position == number);
+            number += 1;
+            let keep = flaw.is_none();
+            flaws.extend(flaw.map(|(_, flaw)| flaw));
+            keep
+        });
+    }
+}
+
+/// Returns the content of a source as text.
+pub(crate) fn content_of<'c>(path: &str, content: &'c [u8]) -> Result<&'c str, SourceFlaw> {
+    std::str::from_utf8(content)
+        .map_err(|error| SourceFlaw::Content(path.to_owned(), error.valid_up_to()))
 }
 
 pub(crate) fn unreadable(path: &str, error: io::Error) -> Failure {

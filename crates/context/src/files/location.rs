@@ -1,11 +1,11 @@
 //! Lookup of caches: anywhere, or confined to one root.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, shown};
 use crate::faults::lookup_failure;
 use crate::files::dir_handle::DirHandle;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, retry_on_intr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// The start of relative paths, and the limit of what can be reached.
@@ -55,6 +55,24 @@ impl Location {
             }
             Location::Below(root) => root.find(path).map(DirHandle::new).map_err(lost),
         }
+    }
+
+    /// Returns the path of a directory that was found at `path`, without links.
+    pub(crate) fn real_path(&self, directory: &DirHandle, path: &Path) -> Result<PathBuf, Failure> {
+        let by_name = || match self {
+            Location::Anywhere => path.canonicalize(),
+            Location::Below(root) => match root.names.last() {
+                Some(name) => name.join(path).canonicalize(),
+                None => Err(Errno::NOENT.into()),
+            },
+        };
+        // By handle: the path may lead to another directory by now. Some systems have no `/proc`.
+        let handle = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
+        let found = std::fs::read_link(handle).or_else(|_| by_name());
+        found.map_err(|error| Failure::System {
+            doing: format!("look up `{}`", shown(&path.to_string_lossy())),
+            error,
+        })
     }
 
     /// Calls `work` with the directory at a path. If the result is not `good` and the directory was

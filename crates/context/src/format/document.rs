@@ -44,9 +44,9 @@ struct StoredDocument {
     _metadata: BTreeMap<String, Metadatum>,
 }
 
-/// Returns the id of a source: its path, lower-cased.
+/// Returns the id of a source: its path, lower-cased, with `/` for each `\`.
 pub(crate) fn id_of(source: &str) -> String {
-    source.to_lowercase()
+    source.to_lowercase().replace('\\', "/")
 }
 
 /// Writes the file of a document: compact JSON, no newline at the end.

@@ -297,6 +297,7 @@ mod tests {
             sources: &root.join("sources"),
             cache: &root.join(name),
             filter: &SourceFilter::default(),
+            skip_invalid: false,
             passages: false,
             force: false,
             created_at: candor_fault::Timestamp::UNIX_EPOCH,

@@ -194,6 +194,7 @@ mod tests {
             sources: &sources,
             cache: &root.join("cache"),
             filter: &SourceFilter::default(),
+            skip_invalid: false,
             passages: false,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,

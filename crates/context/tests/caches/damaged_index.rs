@@ -130,8 +130,6 @@ fn check_update_over_damage(name: &str) {
     fixture.clock = ahead;
     fixture.passages = true;
     fixture.build_at("cache", true).unwrap();
-    // From now on passages are not requested: updates keep them because they exist.
-    fixture.passages = false;
     let expected_bytes = bytes_of(&fixture.cache());
     assert!(expected_bytes.contains_key(PASSAGES));
     let path = fixture.cache().join(name);

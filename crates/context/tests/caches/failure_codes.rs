@@ -202,31 +202,40 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "the answer to this query with this budget would be larger than 64 MiB",
         ),
         (
-            Failure::Sources(SourceFlaw::Name(text("\u{fffd}.md"))),
+            Failure::Sources(vec![SourceFlaw::Name(text("\u{fffd}.md"))]),
             "cache_invalid",
             5,
             "the name `\u{fffd}.md` is not UTF-8",
         ),
         (
-            Failure::Sources(SourceFlaw::Content(id(), 7)),
+            Failure::Sources(vec![SourceFlaw::Content(id(), 7)]),
             "cache_invalid",
             5,
             "`x.md` is not UTF-8 from byte 7 on",
         ),
         (
-            Failure::Sources(SourceFlaw::Twins(text("X.md"), id())),
+            Failure::Sources(vec![SourceFlaw::SameId(text("X.md"), id())]),
             "cache_invalid",
             5,
-            "`X.md` and `x.md` would be one document: their names differ in case only",
+            "`X.md` would be the same document as `x.md`: their names differ in case only",
         ),
         (
-            Failure::Sources(SourceFlaw::Large(id(), 67_108_865)),
+            Failure::Sources(vec![
+                SourceFlaw::SameId(text("a/B.md"), text("a\\b.md")),
+                SourceFlaw::SameId(text("a\\b.md"), text("a/B.md")),
+            ]),
+            "cache_invalid",
+            5,
+            "2 files cannot be documents:\n  `a/B.md` would be the same document as `a\\b.md`: a `\\` in a name counts as a `/`\n  `a\\b.md` would be the same document as `a/B.md`: a `\\` in a name counts as a `/`",
+        ),
+        (
+            Failure::Sources(vec![SourceFlaw::Large(id(), 67_108_865)]),
             "cache_invalid",
             5,
             "`x.md` has 67108865 bytes; a document has at most 67108864",
         ),
         (
-            Failure::Sources(SourceFlaw::Many),
+            Failure::Sources(vec![SourceFlaw::Many]),
             "cache_invalid",
             5,
             "there are more than 4000000 sources",
@@ -254,6 +263,76 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "io_error",
             6,
             "`..` names no directory to create",
+        ),
+        (
+            Failure::Target(TargetFlaw::Sources(text("c"))),
+            "io_error",
+            6,
+            "`c` contains the sources",
+        ),
+        (
+            Failure::Write {
+                cache: text("c"),
+                error: Errno::NOSPC.into(),
+            },
+            "io_error",
+            6,
+            "the disk of `c` is full",
+        ),
+        (
+            Failure::Write {
+                cache: text("c"),
+                error: Errno::DQUOT.into(),
+            },
+            "io_error",
+            6,
+            "the disk of `c` is full",
+        ),
+        (
+            Failure::Write {
+                cache: text("c"),
+                error: Errno::IO.into(),
+            },
+            "io_error",
+            6,
+            "cannot write `c`: Input/output error (os error 5)",
+        ),
+        (
+            Failure::NoSources {
+                path: text("s"),
+                error: Errno::NOENT,
+            },
+            "io_error",
+            6,
+            "cannot open the sources `s`: No such file or directory (os error 2)",
+        ),
+        (
+            Failure::SourcesGone {
+                path: text("/s"),
+                record: text("/c/build.json"),
+                error: Errno::NOENT,
+            },
+            "io_error",
+            6,
+            "cannot open the sources `/s`, which `/c/build.json` names: No such file or directory (os error 2)",
+        ),
+        (
+            Failure::NoMatch {
+                globs: vec![text("*.txt"), text("x/")],
+            },
+            "io_error",
+            6,
+            "no file below the sources matches `*.txt`, `x/`",
+        ),
+        (
+            Failure::Emptying {
+                removed: 21,
+                documents: 40,
+                sources: text("/s"),
+            },
+            "io_error",
+            6,
+            "the update would remove 21 of 40 documents, because their sources are not in `/s` any more",
         ),
         (Failure::Bug("none"), "internal_error", 7, "a bug: none"),
     ]

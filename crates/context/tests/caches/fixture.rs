@@ -18,6 +18,7 @@ pub(crate) struct CacheFixture {
     folder: TempDir,
     pub(crate) filter: SourceFilter,
     pub(crate) force: bool,
+    pub(crate) skip_invalid: bool,
     pub(crate) passages: bool,
     pub(crate) clock: fn() -> Timestamp,
 }
@@ -61,6 +62,7 @@ impl CacheFixture {
             folder,
             filter: SourceFilter::default(),
             force: false,
+            skip_invalid: false,
             passages: false,
             clock: ahead,
         }
@@ -112,8 +114,26 @@ impl CacheFixture {
         self.built(cache, force, |build| build.run())
     }
 
+    /// Updates the cache, even if that removes most documents.
     pub(crate) fn update(&self) -> Result<BuildOutcome, Failure> {
         self.built("cache", true, |build| build.update())
+    }
+
+    /// Updates the cache, unless that removes most documents.
+    pub(crate) fn update_carefully(&self) -> Result<BuildOutcome, Failure> {
+        self.built("cache", false, |build| build.update())
+    }
+
+    /// Builds or updates the cache at a path.
+    pub(crate) fn build_or_update(
+        &self,
+        cache: &str,
+        update: bool,
+    ) -> Result<BuildOutcome, Failure> {
+        match update {
+            true => self.built(cache, true, |build| build.update()),
+            false => self.built(cache, false, |build| build.run()),
+        }
     }
 
     fn built(
@@ -127,6 +147,7 @@ impl CacheFixture {
             sources: &self.sources(),
             cache: &self.path(cache),
             filter: &self.filter,
+            skip_invalid: self.skip_invalid,
             passages: self.passages,
             force,
             created_at: Timestamp::from_second(CREATED).unwrap(),

@@ -1,17 +1,18 @@
 //! The comparison of a cache with its sources.
 
 use crate::fixture::{CacheFixture, real, tick};
-use candor_context::{Location, SourceFilter, status};
+use candor_context::{Comparison, Location, status};
 use std::fs;
 
 fn message(fixture: &CacheFixture) -> String {
-    let message = status(
-        &Location::Anywhere,
-        &fixture.sources(),
-        &fixture.cache(),
-        &SourceFilter::default(),
-        &real,
-    );
+    let message = status(&Comparison {
+        location: &Location::Anywhere,
+        sources: &fixture.sources(),
+        cache: &fixture.cache(),
+        filter: &fixture.filter,
+        skip_invalid: fixture.skip_invalid,
+        now: &real,
+    });
     serde_json::to_string(&message.unwrap()).unwrap()
 }
 
@@ -61,4 +62,29 @@ fn without_origins_every_source_is_read() {
     fixture.put("b.md", "TWO");
     let differs = r#"{"fresh":false,"added":[],"changed":["b.md"],"removed":["a.md"]}"#;
     assert_eq!(message(&fixture), differs);
+}
+
+#[test]
+fn skipped_files_are_not_differences() {
+    let mut fixture = CacheFixture::with(&[("a.md", "one"), ("b.md", "two")]);
+    fixture.put("bad.md", b"\xff");
+    fixture.put("X.md", "x");
+    fixture.put("x.md", "x");
+    fixture.skip_invalid = true;
+    fixture.build().unwrap();
+    assert_eq!(
+        message(&fixture),
+        r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
+    );
+    tick();
+    // A document becomes invalid, and an invalid file becomes a document.
+    fixture.put("b.md", b"\xff");
+    fixture.put("bad.md", "good");
+    let differs = r#"{"fresh":false,"added":["bad.md"],"changed":[],"removed":["b.md"]}"#;
+    assert_eq!(message(&fixture), differs);
+    fixture.update().unwrap();
+    assert_eq!(
+        message(&fixture),
+        r#"{"fresh":true,"added":[],"changed":[],"removed":[]}"#
+    );
 }

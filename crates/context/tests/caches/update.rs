@@ -203,6 +203,88 @@ fn update_of_an_invalid_cache_is_refused() {
     assert_eq!(fixture.names(), ["cache", "sources"]);
 }
 
+/// Has this many sources and their cache.
+fn many(count: usize) -> CacheFixture {
+    let fixture = CacheFixture::new();
+    for number in 0..count {
+        fixture.put(&format!("{number}.md"), format!("document {number}"));
+    }
+    fixture.build().unwrap();
+    fixture
+}
+
+fn remove(fixture: &CacheFixture, numbers: std::ops::Range<usize>) {
+    for number in numbers {
+        fs::remove_file(fixture.sources().join(format!("{number}.md"))).unwrap();
+    }
+}
+
+#[test]
+fn update_that_removes_most_documents_is_refused() {
+    for (documents, removed, refused) in [
+        (40, 20, false),
+        (40, 21, true),
+        (41, 20, false),
+        (41, 21, true),
+        (39, 20, true),
+        (30, 19, false),
+        (25, 24, true),
+        (19, 18, false),
+        (19, 19, true),
+        (1, 1, true),
+    ] {
+        let fixture = many(documents);
+        let before = bytes_of(&fixture.cache());
+        remove(&fixture, 0..removed);
+        let sources = fixture.sources().canonicalize().unwrap();
+        let expected = format!(
+            "io_error: the update would remove {removed} of {documents} documents, because their sources are not in `{}` any more",
+            sources.display()
+        );
+        let outcome = outcome_of(fixture.update_carefully());
+        match refused {
+            true => {
+                assert_eq!(outcome, expected);
+                assert!(bytes_of(&fixture.cache()) == before);
+                assert!(!fixture.reader().unwrap().was_hashed());
+                // Without the list of sources, ids decide.
+                fs::remove_file(fixture.cache().join("accelerator.src")).unwrap();
+                assert_eq!(outcome_of(fixture.update_carefully()), expected);
+                assert_eq!(outcome_of(fixture.update()), "done");
+            }
+            false => assert_eq!(outcome, "done", "{removed} of {documents}"),
+        }
+    }
+}
+
+#[test]
+fn renamed_documents_count_as_removed_unless_their_ids_stay() {
+    let fixture = many(25);
+    for number in 0..25 {
+        let rename = |from: String, to: String| {
+            fs::rename(fixture.sources().join(from), fixture.sources().join(to)).unwrap();
+        };
+        rename(format!("{number}.md"), format!("x-{number}.md"));
+    }
+    assert!(outcome_of(fixture.update_carefully()).contains("would remove 25 of 25 documents"));
+    fixture.update().unwrap();
+    for number in 0..25 {
+        let rename = |from: String, to: String| {
+            fs::rename(fixture.sources().join(from), fixture.sources().join(to)).unwrap();
+        };
+        rename(format!("x-{number}.md"), format!("X-{number}.md"));
+    }
+    assert_eq!(outcome_of(fixture.update_carefully()), "done");
+}
+
+#[test]
+fn empty_cache_can_be_updated() {
+    let fixture = many(0);
+    assert_eq!(outcome_of(fixture.update_carefully()), "done");
+    fixture.put("a.md", "one");
+    assert_eq!(fixture.update_carefully().unwrap().document_count, 1);
+}
+
 #[test]
 fn edited_document_is_not_reused() {
     let mut fixture = CacheFixture::with(&[("a.md", "one"), ("b.md", "two")]);

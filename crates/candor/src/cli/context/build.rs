@@ -1,58 +1,31 @@
 //! `candor context build`, `update`, `status` and `seal`: commands that build and maintain caches.
 
 use super::progress::BuildBar;
+use super::sources::{BuildInputs, CacheArgs, FilterArgs, PassagesArgs, RecordedArgs};
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
-use candor_context::{Build, BuildOutcome, Failure, Location, SourceFilter, seal, status};
+use crate::cli::shell_words::quote;
+use candor_context::{Build, BuildOutcome, Comparison, Failure, seal, status};
 use candor_fault::Timestamp;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// The arguments that select the sources.
-#[derive(Debug, Args)]
-struct SourceArgs {
-    /// The directory of the sources, which are the regular files below it whose names end in `.md`
-    #[arg(long, value_name = "DIR")]
-    sources: PathBuf,
-    /// Include files that match this glob instead of `*.md` (repeatable)
-    ///
-    /// A glob without `/` is compared with the name of a file, one with `/` with its path below the
-    /// sources. `*` does not cross `/`, `**` does.
-    #[arg(long, value_name = "GLOB")]
-    include: Vec<String>,
-    /// Exclude files that match this glob, and directories with everything in them (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-    /// Exclude files that `.gitignore` files exclude
-    #[arg(long)]
-    respect_gitignore: bool,
-}
-
-impl SourceArgs {
-    fn filter(&self) -> Result<SourceFilter, CommandError> {
-        SourceFilter::new(&self.include, &self.exclude, self.respect_gitignore).map_err(|bad| {
-            CommandError::new(format!(
-                "the glob `{}` cannot be used: {}",
-                bad.glob, bad.reason
-            ))
-        })
-    }
-}
-
 /// Build a cache from the documents below a directory
 ///
-/// The cache is created completely or not at all. If SOURCE_DATE_EPOCH is set, two builds of the same
-/// sources give the same bytes, except for the recorded times and inodes of files.
+/// The cache is created completely or not at all, and records its sources and flags for `update`. If
+/// SOURCE_DATE_EPOCH is set, two builds of the same sources give the same bytes, except for the
+/// recorded times and inodes of files.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextBuildArgs {
+    /// The directory of the sources
+    #[arg(long, value_name = "DIR")]
+    sources: PathBuf,
     #[command(flatten)]
-    source: SourceArgs,
-    /// The directory of the new cache
-    #[arg(long, value_name = "DIR", value_parser = any_path())]
-    cache: PathBuf,
-    /// Also index passages, for `candor context passages`
-    #[arg(long)]
-    passages: bool,
+    filter: FilterArgs,
+    #[command(flatten)]
+    target: CacheArgs,
+    #[command(flatten)]
+    passages: PassagesArgs,
     /// Replace an existing cache
     #[arg(long)]
     force: bool,
@@ -62,18 +35,22 @@ pub(in crate::cli) struct ContextBuildArgs {
 
 /// Build a cache again, but read only the sources that changed
 ///
-/// The result is that of a full build with the same flags. An index of passages is kept up to date. An
-/// invalid cache is not updated.
+/// The sources and the flags are those that the build has recorded. The result is that of a full build.
+/// An invalid cache is not updated.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextUpdateArgs {
+    /// The directory of the sources, if the cache does not record it
+    #[arg(long, value_name = "DIR")]
+    sources: Option<PathBuf>,
     #[command(flatten)]
-    source: SourceArgs,
-    /// The cache
-    #[arg(long, value_name = "DIR", value_parser = any_path())]
-    cache: PathBuf,
-    /// Also index passages, for `candor context passages`
+    filter: FilterArgs,
+    #[command(flatten)]
+    target: CacheArgs,
+    #[command(flatten)]
+    passages: PassagesArgs,
+    /// Update even if that removes most documents
     #[arg(long)]
-    passages: bool,
+    force: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -81,11 +58,16 @@ pub(in crate::cli) struct ContextUpdateArgs {
 /// Show whether a cache matches its sources, or which files differ
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextStatusArgs {
+    /// The directory of the sources, if the cache does not record it
+    #[arg(long, value_name = "DIR")]
+    sources: Option<PathBuf>,
     #[command(flatten)]
-    source: SourceArgs,
-    /// The cache
-    #[arg(long, value_name = "DIR", value_parser = any_path())]
-    cache: PathBuf,
+    filter: FilterArgs,
+    #[command(flatten)]
+    target: CacheArgs,
+    /// Exit with 9 if anything differs
+    #[arg(long)]
+    exit_code: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -126,27 +108,26 @@ fn created_at() -> Result<Timestamp, CommandError> {
 
 type Run = fn(&Build<'_>) -> Result<BuildOutcome, Failure>;
 
-/// The arguments of a build or an update.
+/// A build or an update.
 struct BuildRequest<'a> {
-    source: &'a SourceArgs,
+    inputs: &'a BuildInputs,
     cache: &'a Path,
-    passages: bool,
     force: bool,
     common: &'a CommonArgs,
 }
 
 impl BuildRequest<'_> {
-    fn run(&self, run: Run) -> Result<(), CommandError> {
-        let filter = self.source.filter()?;
+    fn run(&self, run: Run) -> Result<BuildOutcome, CommandError> {
         let created_at = created_at()?;
         let bar = BuildBar::default();
         let built = self.common.run(|location| {
             run(&Build {
                 location,
-                sources: &self.source.sources,
+                sources: &self.inputs.sources,
                 cache: self.cache,
-                filter: &filter,
-                passages: self.passages,
+                filter: &self.inputs.filter,
+                skip_invalid: self.inputs.skip_invalid,
+                passages: self.inputs.passages,
                 force: self.force,
                 created_at,
                 now: &now,
@@ -155,53 +136,97 @@ impl BuildRequest<'_> {
             })
         });
         bar.end();
-        let built = built?;
+        built
+    }
+
+    fn print(&self, built: &BuildOutcome) -> Result<(), CommandError> {
         if built.document_count == 0 {
             self.common.note("there is no source: the cache is empty");
         }
-        self.common.print_pretty(&built)
+        self.common.print_pretty(built)
     }
 }
 
 impl ContextBuildArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let making = BuildRequest {
-            source: &self.source,
-            cache: &self.cache,
-            passages: self.passages,
+        let inputs = BuildInputs {
+            filter: self.filter.filter()?,
+            skip_invalid: self.filter.skips_invalid(),
+            passages: self.passages.given().unwrap_or(true),
+            recorded: false,
+            sources: self.sources,
+        };
+        let request = BuildRequest {
+            inputs: &inputs,
+            cache: &self.target.cache,
             force: self.force,
             common: &self.common,
         };
-        making.run(|build| build.run())
+        let built = request.run(|build| build.run())?;
+        request.print(&built)
     }
 }
 
 impl ContextUpdateArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let making = BuildRequest {
-            source: &self.source,
-            cache: &self.cache,
-            passages: self.passages,
-            force: true,
+        let recorded = RecordedArgs {
+            sources: self.sources.as_deref(),
+            filter: &self.filter,
+            passages: self.passages.given(),
+            cache: &self.target.cache,
             common: &self.common,
         };
-        making.run(|build| build.update())
+        let inputs = recorded.inputs()?;
+        let request = BuildRequest {
+            inputs: &inputs,
+            cache: &self.target.cache,
+            force: self.force,
+            common: &self.common,
+        };
+        let built = request.run(|build| build.update())?;
+        request.print(&built)
     }
 }
 
+/// The exit code of a cache that differs from its sources, if it was requested.
+const STALE: u8 = 9;
+
 impl ContextStatusArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let filter = self.source.filter()?;
-        let compare = |location: &Location| {
-            status(location, &self.source.sources, &self.cache, &filter, &now)
+        let (cache, common) = (&self.target.cache, &self.common);
+        let recorded = RecordedArgs {
+            sources: self.sources.as_deref(),
+            filter: &self.filter,
+            passages: None,
+            cache,
+            common,
         };
-        let status = self.common.run(compare)?;
-        self.common.print_pretty(&status)?;
-        if !status.fresh() {
-            self.common
-                .note("to bring the cache up to date, run this with the same options:\n  candor context update");
+        let inputs = recorded.inputs()?;
+        let status = common.run(|location| {
+            status(&Comparison {
+                location,
+                sources: &inputs.sources,
+                cache,
+                filter: &inputs.filter,
+                skip_invalid: inputs.skip_invalid,
+                now: &now,
+            })
+        })?;
+        common.print_pretty(&status)?;
+        if status.fresh() {
+            return Ok(());
         }
-        Ok(())
+        let mut command = format!("candor context update{}", common.root_flag());
+        if !inputs.recorded {
+            let sources = common.absolute(&inputs.sources);
+            command += &format!(" --sources {}{}", quote(sources), self.filter.flags());
+        }
+        command += &common.cache_flag(cache);
+        common.note(&format!("to bring the cache up to date, run:\n  {command}"));
+        match self.exit_code {
+            true => Err(CommandError::silent(STALE)),
+            false => Ok(()),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod build;
 mod progress;
 mod query;
 mod serve;
+mod sources;
 
 use super::CommandError;
 use super::shell_words::quote;
@@ -15,7 +16,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ContextCommand {
@@ -30,14 +31,18 @@ pub(super) enum ContextCommand {
     Serve(serve::ContextServeArgs),
 }
 
+/// The cache of the commands that do not require one to be named.
+const DEFAULT_CACHE: &str = ".context";
+
 pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
-5 cache_invalid, 6 io_error, 7 internal_error. Results go to stdout, messages to stderr. After an
-error stdout is empty, except for the report of verify.
+5 cache_invalid, 6 io_error, 7 internal_error, 9 not fresh (status --exit-code). Results go to stdout,
+messages to stderr. After an error stdout is empty, except for the report of verify.
 
 Try:
-  candor context build --sources docs --cache cache
-  candor context resolve --cache cache --query 'how to install' --budget 4000
+  candor context build --sources docs
+  candor context passages --cache .context --query 'how to install' --budget 4000
+  candor context update
   candor context serve --root .";
 
 /// The flags of every command.
@@ -146,28 +151,42 @@ impl CommonArgs {
         let hint = match failure {
             Failure::Lookup { path, .. } => {
                 return Some(format!(
-                    "check the path, or build the cache:\n  candor context build{} --sources DIR --cache {}",
+                    "check the path, or build the cache:\n  candor context build{} --sources DIR{}",
                     self.root_flag(),
-                    quote(path)
+                    self.cache_flag(Path::new(path))
                 ));
             }
+            Failure::Target(TargetFlaw::Exists(path)) => {
+                return Some(format!(
+                    "give --force to replace it, or update it:\n  candor context update{}{}",
+                    self.root_flag(),
+                    self.cache_flag(Path::new(path))
+                ));
+            }
+            Failure::NoSources { .. } => {
+                "name a directory that exists and may be read with --sources"
+            }
+            Failure::SourcesGone { .. } => {
+                "move the sources back, or build the cache again with --force and their new directory"
+            }
+            Failure::NoMatch { .. } => "check the globs of --include and --exclude",
+            Failure::Emptying { .. } => {
+                "check the sources; if the documents are to be removed, give --force"
+            }
+            Failure::Write { error, .. } if is_full(error) => "make room, then call again",
             Failure::Budget(BudgetFlaw::ResponseTooLarge) => {
                 "give a smaller --budget, or a shorter --query"
-            }
-            Failure::Target(TargetFlaw::Exists(_)) => {
-                "give --force to replace it, or run this with the same options:\n  candor context update"
             }
             Failure::Target(TargetFlaw::Foreign(..)) => {
                 "choose another --cache, or remove it yourself"
             }
+            Failure::Target(TargetFlaw::Sources(_)) => "choose a --cache outside the sources",
             Failure::Target(_) => "choose another --cache",
-            Failure::Sources(SourceFlaw::Name(_) | SourceFlaw::Content(..)) => {
-                "convert it to UTF-8, or exclude it with --exclude"
-            }
-            Failure::Sources(SourceFlaw::Twins(..)) => "rename one of them",
-            Failure::Sources(SourceFlaw::Large(..) | SourceFlaw::Many) => {
-                "exclude files with --exclude"
-            }
+            Failure::Sources(flaws) => match &flaws[..] {
+                [SourceFlaw::Many] => "exclude files with --exclude",
+                [_] => "correct it, exclude it with --exclude, or give --skip-invalid",
+                _ => "correct them, exclude them with --exclude, or give --skip-invalid",
+            },
             Failure::Outside { .. } => "name a directory inside --root",
             Failure::Root { .. } => "name a directory that exists with --root",
             _ => return None,
@@ -178,8 +197,21 @@ impl CommonArgs {
     /// Returns `--root DIR` with a leading space, for a command that reaches the same cache.
     fn root_flag(&self) -> String {
         match &self.root {
-            Some(root) => format!(" --root {}", quote(&root.display().to_string())),
+            Some(root) => format!(" --root {}", quote(absolute(root))),
             None => String::new(),
+        }
+    }
+
+    /// Returns `--cache DIR` with a leading space, for a command that works in every directory.
+    fn cache_flag(&self, cache: &Path) -> String {
+        format!(" --cache {}", quote(self.absolute(cache)))
+    }
+
+    /// Returns the absolute path of an argument.
+    fn absolute(&self, path: &Path) -> PathBuf {
+        match &self.root {
+            Some(root) => absolute(root).join(path),
+            None => absolute(path),
         }
     }
 
@@ -189,6 +221,18 @@ impl CommonArgs {
             crate::host::print_note(message);
         }
     }
+}
+
+/// Returns the absolute path. The empty path has none.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// Accepts any path. An empty path is not a usage error: it leads to no cache.

@@ -2,7 +2,6 @@
 
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
-use crate::cli::shell_words::quote;
 use candor_context::{
     Failure, Query, QueryFlaw, Reader, TokenBudget, inspect, to_json_line, to_pretty_json, verify,
 };
@@ -68,9 +67,9 @@ impl QueryArgs {
             let bytes = ask(&mut reader, &query, budget, self.format)?;
             if reader.was_hashed() {
                 self.common.note(&format!(
-                    "the cache is not sealed in its present location, so every document was hashed; to make this fast, run:\n  candor context seal{} --cache {}",
+                    "the cache is not sealed in its present location, so every document was hashed; to make this fast, run:\n  candor context seal{}{}",
                     self.common.root_flag(),
-                    quote(&self.cache.display().to_string())
+                    self.common.cache_flag(&self.cache)
                 ));
             }
             Ok(bytes)

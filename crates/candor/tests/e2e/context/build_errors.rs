@@ -26,29 +26,31 @@ fn unusable_sources_and_targets_are_refused() {
     };
     assert_snapshot!(build("nowhere", "new", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
-    error: cannot read the source `nowhere`: No such file or directory (os error 2)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: cannot open the sources `nowhere`: No such file or directory (os error 2)
+    hint: name a directory that exists and may be read with --sources
     "#);
     assert_snapshot!(build("docs/fox.md", "new", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
-    error: cannot read the source `docs/fox.md`: Not a directory (os error 20)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: cannot open the sources `docs/fox.md`: Not a directory (os error 20)
+    hint: name a directory that exists and may be read with --sources
     "#);
     assert_snapshot!(build("latin", "new", &[]), @r#"
     5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
     error: `a.md` is not UTF-8 from byte 3 on
-    hint: convert it to UTF-8, or exclude it with --exclude
+    hint: correct it, exclude it with --exclude, or give --skip-invalid
     "#);
     assert_snapshot!(build("twins", "new", &[]), @r#"
     5 {"error":{"code":"cache_invalid","message":"Cache exists but is invalid"}}
-    error: `A.md` and `a.md` would be one document: their names differ in case only
-    hint: rename one of them
+    error: 2 files cannot be documents:
+      `A.md` would be the same document as `a.md`: their names differ in case only
+      `a.md` would be the same document as `A.md`: their names differ in case only
+    hint: correct them, exclude them with --exclude, or give --skip-invalid
     "#);
     assert_snapshot!(build("docs", "cache", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
     error: `cache` exists already
-    hint: give --force to replace it, or run this with the same options:
-      candor context update
+    hint: give --force to replace it, or update it:
+      candor context update --cache [root]/cache
     "#);
     assert_snapshot!(build("docs", "docs", &["--force"]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
@@ -83,12 +85,12 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache new
+      candor context build --sources DIR --cache [root]/new
     ");
     assert_snapshot!(fixture.run_err(4, &["update", "--sources", "docs", "--cache", "nowhere/new"]), @r"
     error: there is no cache at `nowhere/new`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache nowhere/new
+      candor context build --sources DIR --cache [root]/nowhere/new
     ");
     assert_snapshot!(fixture.run_err(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
@@ -97,11 +99,11 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(fixture.run_err(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache new
+      candor context build --sources DIR --cache [root]/new
     ");
     assert_snapshot!(fixture.run_err(6, &["status", "--sources", "nowhere", "--cache", "cache"]), @r"
-    error: cannot read the source `nowhere`: No such file or directory (os error 2)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: cannot open the sources `nowhere`: No such file or directory (os error 2)
+    hint: name a directory that exists and may be read with --sources
     ");
     assert_snapshot!(fixture.run_err(5, &["seal", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
@@ -110,12 +112,12 @@ fn unusable_sources_and_targets_are_refused() {
     assert_snapshot!(fixture.run_err(4, &["inspect", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache new
+      candor context build --sources DIR --cache [root]/new
     ");
     assert_snapshot!(fixture.run_err(4, &["verify", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache new
+      candor context build --sources DIR --cache [root]/new
     ");
     assert_snapshot!(fixture.run_err(4, &["serve", "--root", "new"]), @r"
     error: there is no root at `new`: No such file or directory (os error 2)

@@ -126,28 +126,28 @@ fn path_that_cannot_be_looked_up_is_missing() {
     assert_snapshot!(messages_of("cache_missing", CASES), @r"
     nothing: there is no cache at `nowhere`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache nowhere
+      candor context build --root [root] --sources DIR --cache [root]/nowhere
     no name: there is no cache at ``: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache ''
+      candor context build --root [root] --sources DIR --cache [root]/
     below nothing: there is no cache at `nowhere/cache`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache nowhere/cache
+      candor context build --root [root] --sources DIR --cache [root]/nowhere/cache
     a file: there is no cache at `docs/fox.md`: Not a directory (os error 20)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache docs/fox.md
+      candor context build --root [root] --sources DIR --cache [root]/docs/fox.md
     below a file: there is no cache at `docs/fox.md/cache`: Not a directory (os error 20)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache docs/fox.md/cache
+      candor context build --root [root] --sources DIR --cache [root]/docs/fox.md/cache
     a loop: there is no cache at `loop`: Too many levels of symbolic links (os error 40)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache loop
+      candor context build --root [root] --sources DIR --cache [root]/loop
     a dangling link: there is no cache at `link`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache link
+      candor context build --root [root] --sources DIR --cache [root]/link
     a fifo: there is no cache at `fifo`: Not a directory (os error 20)
     hint: check the path, or build the cache:
-      candor context build --root . --sources DIR --cache fifo
+      candor context build --root [root] --sources DIR --cache [root]/fifo
     above: `..` leads out of the root
     hint: name a directory inside --root
     above and below: `cache/../../x` leads out of the root

@@ -130,8 +130,16 @@ impl ContextFixture {
         command
     }
 
+    /// Runs a command. In its messages the root is `[root]`.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> CommandOutput {
-        run_command(self.command(arguments))
+        let mut output = run_command(self.command(arguments));
+        output.stderr = self.without_root(&output.stderr);
+        output
+    }
+
+    /// Returns the text with `[root]` for the root.
+    pub(crate) fn without_root(&self, text: &str) -> String {
+        text.replace(self.root().to_str().unwrap(), "[root]")
     }
 
     /// Runs a command that must succeed and print nothing on stderr. Returns its stdout.

@@ -154,12 +154,12 @@ fn build_outside_the_root_is_refused() {
         ])
     };
     assert_snapshot!(build("../outside/docs", "new").stderr, @r"
-    error: cannot read the source `../outside/docs`: Invalid cross-device link (os error 18)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: cannot open the sources `../outside/docs`: Invalid cross-device link (os error 18)
+    hint: name a directory that exists and may be read with --sources
     ");
     assert_snapshot!(build("link/docs", "new").stderr, @r"
-    error: cannot read the source `link/docs`: Invalid cross-device link (os error 18)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: cannot open the sources `link/docs`: Invalid cross-device link (os error 18)
+    hint: name a directory that exists and may be read with --sources
     ");
     assert_snapshot!(build("docs", "../new").stderr, @r"
     error: `..` leads out of the root

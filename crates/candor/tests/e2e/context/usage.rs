@@ -68,13 +68,13 @@ fn usage_errors_have_tips() {
 
       tip: a similar argument exists: '--sources'
 
-    Usage: context build --sources <DIR> --cache <DIR>
+    Usage: context build --sources <DIR>
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(complaint(&["build", "--sources", "d"]), @r"
+    assert_snapshot!(complaint(&["build", "--cache", "c"]), @r"
     error: the following required arguments were not provided:
-      --cache <DIR>
+      --sources <DIR>
 
     Usage: context build --sources <DIR> --cache <DIR>
 
