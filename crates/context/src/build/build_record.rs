@@ -51,7 +51,7 @@ pub(crate) struct BuildSettings<'a> {
 /// The result of looking for the record of a cache.
 #[derive(Debug)]
 pub enum RecordLookup {
-    Found(FoundRecord),
+    Found(Box<FoundRecord>),
     /// The cache was built by another program or by an earlier version.
     Absent,
     /// The file exists, but cannot be used for this reason.
@@ -154,12 +154,12 @@ pub fn find_record(location: &Location, cache: &Path) -> Result<RecordLookup, Fa
     };
     let cache = location.real_path(&directory, cache)?;
     let holder = cache.parent().unwrap_or(&cache);
-    Ok(RecordLookup::Found(FoundRecord {
+    Ok(RecordLookup::Found(Box::new(FoundRecord {
         sources: normal(&holder.join(&record.sources)),
         file: cache.join(RECORD_FILE),
         record,
         filter,
-    }))
+    })))
 }
 
 impl FoundRecord {

@@ -179,7 +179,7 @@ impl RecordedArgs<'_> {
             .common
             .run(|location| find_record(location, self.cache))?;
         match lookup {
-            RecordLookup::Found(found) => self.recorded(&given, found),
+            RecordLookup::Found(found) => self.recorded(&given, *found),
             RecordLookup::Absent => self.given(given),
             RecordLookup::Unusable(reason) => {
                 let cache = self.cache.to_string_lossy();
