@@ -13,6 +13,7 @@ pub fn call(tool: &str, arguments: impl ToString) -> Call {
 /// Returns a call by the client that has shown this credential, and may write.
 pub fn call_by(credential: Option<&str>, tool: &str, arguments: impl ToString) -> Call {
     Call {
+        target: Default::default(),
         name: tool.to_owned(),
         arguments: Some(arguments.to_string()),
         era: Era::Handshake,

@@ -48,7 +48,7 @@ mod tests {
             ("github", 8),
             ("workspace", 35),
             ("orders", 8),
-            ("wire", 8),
+            ("wire", 9),
             ("candor", 6),
         ];
         assert_eq!(counts, expected);

@@ -66,6 +66,7 @@ async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &V
     let server = server.with_write_log(Arc::new(EmptyLog));
     let dispatcher = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
     let call = Call {
+        target: Default::default(),
         name: tool.to_owned(),
         arguments: Some(arguments.to_string()),
         era: Era::Handshake,

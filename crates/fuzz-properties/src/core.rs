@@ -9,7 +9,8 @@ use candor_street::{
     Tools, reply,
 };
 use candor_wire::{
-    ClientRequest, Headers, Inbound, MessageSource, STATELESS_REVISION, ServerListing, read, write,
+    ClientRequest, Headers, Inbound, MessageSource, OfferedMethods, STATELESS_REVISION,
+    ServerListing, read, write,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
@@ -64,7 +65,7 @@ pub fn core(bytes: &[u8]) {
 }
 
 fn one(bytes: &[u8], facts: &MessageSource<'_>) {
-    let (id, era, answer) = match read(bytes, facts) {
+    let (id, era, answer) = match read(bytes, facts, OfferedMethods { resources: true }) {
         Inbound::Nothing | Inbound::Cancel { .. } => return,
         Inbound::Refused { id, era, fault } => (id, era, DISPATCHER.begin_refusal(fault).ok()),
         Inbound::Request { id, era, request } => (id, era, answer_request(id, era, request)),
@@ -81,6 +82,7 @@ fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answ
         other => return Some(ServerListing::new(&DISPATCHER).answer(&other, era)),
     };
     let call = Call {
+        target: called.target,
         name: called.name.into_owned(),
         arguments: called.arguments.map(Into::into),
         era,

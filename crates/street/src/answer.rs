@@ -1,6 +1,8 @@
 //! The one function that answers. It never fails: every call is recorded, its change kept or
 //! undone, noted, counted, and answered in the server's dialect.
 
+use crate::dispatcher::Target;
+use crate::resources;
 use crate::{
     Call, CallContext, CallOutcome, CallRecord, Dispatcher, EffectMark, Reply, Server, Tool,
 };
@@ -29,7 +31,7 @@ pub(crate) async fn answer<S: Server>(
     cancel: CancellationToken,
 ) -> Answer {
     let number = dispatcher.next_call();
-    let Some(index) = dispatcher.server.tools().find(&call.name) else {
+    let Some(target) = dispatcher.find(&call) else {
         let near = dispatcher.server.tools().near(&call.name);
         let unknown = Wire::unknown_tool(&call.name, near.as_deref());
         return refuse(&dispatcher, Some((&call, number)), unknown).await;
@@ -39,23 +41,22 @@ pub(crate) async fn answer<S: Server>(
         call,
         number,
         notes: Arc::default(),
-        mark: EffectMark::new(dispatcher.server.tools().all()[index].writes()),
+        mark: EffectMark::new(dispatcher.tool(&target).writes()),
         cancel,
     };
-    answer_found(dispatcher, cx, index).instrument(span).await
+    answer_found(dispatcher, cx, target).instrument(span).await
 }
 
 async fn answer_found<S: Server>(
     dispatcher: Arc<Dispatcher<S>>,
     cx: CallContext<S::Notes>,
-    index: usize,
+    target: Target<S>,
 ) -> Answer {
     let started = Instant::now();
-    let tool = &dispatcher.server.tools().all()[index];
-    let limit = dispatcher.server.deadline(tool);
+    let limit = dispatcher.server.deadline(dispatcher.tool(&target));
     let ended = within::<S>(
         limit,
-        work(&dispatcher, index, &cx),
+        work(&dispatcher, &target, &cx),
         &cx,
         &dispatcher.closing,
     )
@@ -67,7 +68,7 @@ async fn answer_found<S: Server>(
     let end = CallEnd {
         dispatcher: &dispatcher,
         cx: &cx,
-        index,
+        target: &target,
         started,
     };
     let (answer, receipt) = end.finish_anyhow(worked, None).await;
@@ -75,7 +76,7 @@ async fn answer_found<S: Server>(
         dispatcher.running.spawn(outlive(
             Arc::clone(&dispatcher),
             cx,
-            index,
+            target,
             started,
             rest,
             receipt,
@@ -87,14 +88,14 @@ async fn answer_found<S: Server>(
 /// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
 fn work<S: Server>(
     dispatcher: &Arc<Dispatcher<S>>,
-    index: usize,
+    target: &Target<S>,
     cx: &CallContext<S::Notes>,
 ) -> ToolFuture<S> {
-    let (dispatcher, cx) = (Arc::clone(dispatcher), cx.clone());
+    let (dispatcher, target, cx) = (Arc::clone(dispatcher), target.clone(), cx.clone());
     let mark = cx.mark.clone();
     let inward = async move {
         let server = &dispatcher.server;
-        let tool = &server.tools().all()[index];
+        let tool = dispatcher.tool(&target);
         server.gate(&cx, tool)?;
         let arguments = parsed(&cx.call);
         let parsed = tool.check(&arguments).map_err(|refusal| {
@@ -207,7 +208,7 @@ impl Interruption {
 async fn outlive<S: Server>(
     dispatcher: Arc<Dispatcher<S>>,
     cx: CallContext<S::Notes>,
-    index: usize,
+    target: Target<S>,
     started: Instant,
     rest: ToolFuture<S>,
     first: Option<Receipt>,
@@ -216,7 +217,7 @@ async fn outlive<S: Server>(
     let end = CallEnd {
         dispatcher: &dispatcher,
         cx: &cx,
-        index,
+        target: &target,
         started,
     };
     end.finish_anyhow(worked, first.as_ref()).await;
@@ -226,7 +227,7 @@ async fn outlive<S: Server>(
 struct CallEnd<'a, S: Server> {
     dispatcher: &'a Dispatcher<S>,
     cx: &'a CallContext<S::Notes>,
-    index: usize,
+    target: &'a Target<S>,
     started: Instant,
 }
 
@@ -255,13 +256,14 @@ impl<S: Server> CallEnd<'_, S> {
         let fault = S::Dialect::adopt(Refusal::Panicked { cause, effect });
         let took = self.started.elapsed();
         let metrics = &self.dispatcher.metrics;
-        metrics.count(Some(self.index), Some(fault.row()), took);
+        let index = self.dispatcher.metrics_index(self.target);
+        metrics.count(Some(index), Some(fault.row()), took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
             form: self.dispatcher.server.form(self.cx.call.era),
             receipt: None,
         };
-        let answer = S::Dialect::encode_failure(&fault, &facts, self.dispatcher.now());
+        let answer = self.encode_failure(&fault, &facts, self.dispatcher.now());
         log(took, Some(fault));
         answer
     }
@@ -292,22 +294,45 @@ impl<S: Server> CallEnd<'_, S> {
         };
         note(server.as_ref(), &self.entry(&ended, at, took, first));
         let row = ended.as_ref().err().map(Fault::row);
-        self.dispatcher.metrics.count(Some(self.index), row, took);
+        let index = self.dispatcher.metrics_index(self.target);
+        self.dispatcher.metrics.count(Some(index), row, took);
         let facts = CallFacts {
             tool: Some(self.tool().name()),
             form: server.form(self.cx.call.era),
             receipt: receipt.as_ref(),
         };
         let answer = match &ended {
-            Ok(output) => S::Dialect::encode_success(output, &facts),
-            Err(fault) => S::Dialect::encode_failure(fault, &facts, at),
+            Ok(output) => self.encode_success(output, &facts),
+            Err(fault) => self.encode_failure(fault, &facts, at),
         };
         log(took, ended.err());
         (answer, receipt)
     }
 
     fn tool(&self) -> &Tool<S> {
-        &self.dispatcher.server.tools().all()[self.index]
+        self.dispatcher.tool(self.target)
+    }
+
+    fn encode_success(&self, output: &ToolOutput, facts: &CallFacts<'_>) -> Answer {
+        match self.target {
+            Target::Tool(_) => S::Dialect::encode_success(output, facts),
+            Target::Resources(..) => resources::encode_success(output, self.cx.call.era),
+        }
+    }
+
+    fn encode_failure(
+        &self,
+        fault: &Fault<S::Dialect>,
+        facts: &CallFacts<'_>,
+        at: Timestamp,
+    ) -> Answer {
+        match self.target {
+            Target::Tool(_) => S::Dialect::encode_failure(fault, facts, at),
+            Target::Resources(_, resources) => {
+                let call = &self.cx.call;
+                resources.encode_failure(fault, call.era, call.arguments.as_deref(), at)
+            }
+        }
     }
 
     fn entry<'e>(

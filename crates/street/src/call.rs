@@ -1,6 +1,6 @@
 //! One call as a transport hands it over.
 
-use crate::Progress;
+use crate::{Progress, ResourceMethod};
 use std::net::IpAddr;
 
 /// The two ways in which clients speak the protocol.
@@ -32,10 +32,20 @@ pub struct ClientInfo {
     pub capabilities: Option<String>,
 }
 
-/// One call of one tool.
+/// The kind of request that takes the path of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallTarget {
+    /// `tools/call`.
+    #[default]
+    Tool,
+    Resources(ResourceMethod),
+}
+
+/// One call of one tool, or of a method about resources.
 #[derive(Debug)]
 pub struct Call {
-    /// The tool's name as the client wrote it.
+    pub target: CallTarget,
+    /// The tool's name as the client wrote it, or the name of the method.
     pub name: String,
     /// The text of the arguments, checked by the transport; `None` means `{}`.
     pub arguments: Option<String>,

@@ -2,7 +2,9 @@
 
 use crate::answer::{answer, refuse};
 use crate::metrics::Metrics;
-use crate::{Call, Clock, MetricsHub, Server, ToolError};
+use crate::{
+    Call, CallTarget, Clock, MetricsHub, ResourceMethod, Resources, Server, Tool, ToolError,
+};
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Timestamp};
 use futures_util::future::BoxFuture;
@@ -31,7 +33,12 @@ impl<S: Server> Dispatcher<S> {
     pub fn new(server: S, clock: Arc<dyn Clock>, hub: &MetricsHub) -> Result<Arc<Self>, ToolError> {
         let tools = server.tools();
         tools.verify()?;
+        let resource_methods = match server.resources() {
+            Some(_) => &[ResourceMethod::List, ResourceMethod::Read][..],
+            None => &[],
+        };
         let names = tools.all().iter().map(|tool| tool.name());
+        let names = names.chain(resource_methods.iter().map(|method| method.name()));
         let metrics = Metrics::new(hub, names, S::Dialect::rows());
         let list = tools.list();
         Ok(Arc::new(Dispatcher {
@@ -52,6 +59,35 @@ impl<S: Server> Dispatcher<S> {
     /// The array of `tools/list`.
     pub fn list(&self) -> &str {
         &self.list
+    }
+
+    /// Returns what a call asks for; `None` if there is no such tool.
+    pub(crate) fn find(&self, call: &Call) -> Option<Target<S>> {
+        match call.target {
+            CallTarget::Tool => self.server.tools().find(&call.name).map(Target::Tool),
+            CallTarget::Resources(method) => {
+                let resources = self.server.resources()?;
+                Some(Target::Resources(method, Arc::clone(resources)))
+            }
+        }
+    }
+
+    /// Returns the tool that answers.
+    pub(crate) fn tool<'a>(&'a self, target: &'a Target<S>) -> &'a Tool<S> {
+        match target {
+            Target::Tool(index) => &self.server.tools().all()[*index],
+            Target::Resources(method, resources) => resources.tool(*method),
+        }
+    }
+
+    /// Returns the position of a target's metrics.
+    pub(crate) fn metrics_index(&self, target: &Target<S>) -> usize {
+        let tools = self.server.tools().all().len();
+        match target {
+            Target::Tool(index) => *index,
+            Target::Resources(ResourceMethod::List, _) => tools,
+            Target::Resources(ResourceMethod::Read, _) => tools + 1,
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -123,6 +159,23 @@ impl<S: Server> Dispatcher<S> {
                 calls = self.running.len(),
                 "calls were still running at the end"
             );
+        }
+    }
+}
+
+/// What answers a call: the tool at an index, or a method about resources.
+pub(crate) enum Target<S: Server> {
+    Tool(usize),
+    Resources(ResourceMethod, Arc<Resources<S>>),
+}
+
+impl<S: Server> Clone for Target<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Target::Tool(index) => Target::Tool(*index),
+            Target::Resources(method, resources) => {
+                Target::Resources(*method, Arc::clone(resources))
+            }
         }
     }
 }

@@ -13,10 +13,11 @@ mod metrics;
 mod progress;
 mod random;
 mod reply;
+mod resources;
 mod server;
 mod tool;
 
-pub use call::{Call, ClientInfo, Era, Peer};
+pub use call::{Call, CallTarget, ClientInfo, Era, Peer};
 pub use call_record::{CallOutcome, CallRecord};
 pub use clock::Clock;
 pub use dispatcher::{Dispatcher, PendingCall};
@@ -27,6 +28,10 @@ pub use metrics::{METRIC_NAMES, MetricsHub};
 pub use progress::{Progress, ProgressSink};
 pub use random::Random;
 pub use reply::{Pending, Reply, reply, reply_text};
+pub use resources::{
+    Resource, ResourceContent, ResourceData, ResourceFailure, ResourceMethod, ResourcePage,
+    ResourceTemplate, Resources, unknown_cursor,
+};
 pub use server::{Permit, Server};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Annotations, CallContext, Tool, ToolError, ToolNames, Tools};

@@ -1,10 +1,11 @@
 //! The trait of a server: its tools, and its stages on the path of a call.
 
-use crate::{CallContext, CallRecord, Era, Tool, Tools};
+use crate::{CallContext, CallRecord, Era, Resources, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
 use serde_json::Value;
 use std::any::Any;
 use std::future::{Future, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A resource that a guard holds for the length of a call: a position in a queue, a share of a limit.
@@ -31,6 +32,17 @@ pub trait Server: Send + Sync + Sized + 'static {
     type Notes: Default + Send + Sync + 'static;
 
     fn tools(&self) -> &Tools<Self>;
+
+    /// Returns the resources that the server offers beside its tools.
+    fn resources(&self) -> Option<&Arc<Resources<Self>>> {
+        None
+    }
+
+    /// Returns the text that tells a model how to use the server. Asked for at every handshake, so it
+    /// must be quick.
+    fn instructions(&self) -> Option<String> {
+        None
+    }
 
     /// Returns the form of failures, if the dialect has two.
     fn form(&self, era: Era) -> Form {

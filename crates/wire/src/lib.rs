@@ -18,7 +18,7 @@ mod test_server;
 mod write;
 
 pub use header_arguments::{HeaderLookup, check_header_arguments};
-pub use read::{ClientRequest, Inbound, ToolCall, read};
+pub use read::{ClientRequest, Inbound, OfferedMethods, ToolCall, read};
 pub use revision::{HANDSHAKE_REVISIONS, Headers, MessageSource, STATELESS_REVISION};
 pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, members, scan};
 pub use server_listing::ServerListing;

@@ -8,7 +8,7 @@ use crate::scan::{ScanError, ScanOutcome, members, scan};
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{ClientText, Fault};
-use candor_street::Era;
+use candor_street::{CallTarget, Era, ResourceMethod, unknown_cursor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ pub enum Inbound<'a> {
 /// A request of a client.
 #[derive(Debug)]
 pub enum ClientRequest<'a> {
-    /// `parse_initialize`, with the revision to answer.
+    /// `initialize`, with the revision to answer.
     Initialize {
         /// The client's own revision if it is supported, else ours.
         revision: &'static str,
@@ -60,17 +60,26 @@ pub enum ClientRequest<'a> {
     Discover,
     /// `tools/list`.
     List,
-    /// `tools/call`.
+    /// `resources/templates/list`.
+    ListTemplates,
+    /// `tools/call`, `resources/list` or `resources/read`.
     Call(ToolCall<'a>),
 }
 
-/// One call of a tool.
+/// The methods that a server offers beside those of tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OfferedMethods {
+    pub resources: bool,
+}
+
+/// One call of a tool, or of a method about resources.
 #[derive(Debug)]
 pub struct ToolCall<'a> {
-    /// The tool's name.
+    pub target: CallTarget,
+    /// The name of the tool or of the method.
     pub name: Cow<'a, str>,
     /// The text of the arguments; `None` if they are absent or null.
-    pub arguments: Option<&'a str>,
+    pub arguments: Option<Cow<'a, str>>,
     /// The text of the token for progress.
     pub progress: Option<&'a str>,
     /// The client's name, if the request contains it.
@@ -81,24 +90,28 @@ pub struct ToolCall<'a> {
     pub capabilities: Option<&'a str>,
 }
 
-/// Reads one message.
-pub fn read<'a>(bytes: &'a [u8], source: &MessageSource<'_>) -> Inbound<'a> {
+/// Reads one message to a server that offers these methods.
+pub fn read<'a>(
+    bytes: &'a [u8],
+    source: &MessageSource<'_>,
+    offered: OfferedMethods,
+) -> Inbound<'a> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return refusal(NO_ID, codes::ParseError.fault());
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let trim_white_space = trim_white_space(text);
-    if trim_white_space.is_empty() && matches!(source, MessageSource::Stdio) {
+    let trimmed = trim_white_space(text);
+    if trimmed.is_empty() && matches!(source, MessageSource::Stdio) {
         return Inbound::Nothing;
     }
     match scan(text) {
-        ScanOutcome::Fine => read_message(trim_white_space, source),
+        ScanOutcome::Fine => read_message(trimmed, source, offered),
         ScanOutcome::Malformed => refusal(NO_ID, codes::ParseError.fault()),
         ScanOutcome::Flawed(ScanError::TooManyValues) => {
             refusal(NO_ID, too_large("too many JSON values"))
         }
         ScanOutcome::Flawed(error) => refusal(
-            single_id(trim_white_space),
+            single_id(trimmed),
             Wire::invalid_request(describe_error(error)),
         ),
     }
@@ -187,7 +200,11 @@ struct Message<'a> {
     params: Option<&'a str>,
 }
 
-fn read_message<'a>(text: &'a str, source: &MessageSource<'_>) -> Inbound<'a> {
+fn read_message<'a>(
+    text: &'a str,
+    source: &MessageSource<'_>,
+    offered: OfferedMethods,
+) -> Inbound<'a> {
     if text.starts_with('[') {
         return refusal(NO_ID, Wire::invalid_request("batches are not supported"));
     }
@@ -226,7 +243,7 @@ fn read_message<'a>(text: &'a str, source: &MessageSource<'_>) -> Inbound<'a> {
         );
     };
     match id {
-        Some(id) => read_request(id, &method, message.params, source),
+        Some(id) => read_request(id, &method, message.params, source, offered),
         None => read_notification(&method, message.params),
     }
 }
@@ -246,6 +263,7 @@ fn read_notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
 #[derive(Default)]
 struct Params<'a> {
     name: Option<&'a str>,
+    uri: Option<&'a str>,
     arguments: Option<&'a str>,
     revision: Option<&'a str>,
     client: Option<&'a str>,
@@ -271,6 +289,7 @@ impl<'a> Params<'a> {
         for (name, value) in members(text) {
             match name.as_ref() {
                 "name" => params.name = Some(value),
+                "uri" => params.uri = Some(value),
                 "arguments" if value != "null" => params.arguments = Some(value),
                 "protocolVersion" => params.revision = Some(value),
                 "clientInfo" => params.client = Some(value),
@@ -323,9 +342,10 @@ fn read_request<'a>(
     method: &str,
     params: Option<&'a str>,
     source: &MessageSource<'_>,
+    offered: OfferedMethods,
 ) -> Inbound<'a> {
     let mut era = Era::Handshake;
-    match parse_request(method, params, source, &mut era) {
+    match parse_request(method, params, source, offered, &mut era) {
         Ok(request) => Inbound::Request { id, era, request },
         Err(fault) => Inbound::Refused { id, era, fault },
     }
@@ -335,6 +355,7 @@ fn parse_request<'a>(
     method: &str,
     params: Option<&'a str>,
     source: &MessageSource<'_>,
+    offered: OfferedMethods,
     era: &mut Era,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let read = params.map(Params::read);
@@ -345,19 +366,30 @@ fn parse_request<'a>(
         _ => &none,
     };
     *era = source.era(meta.version.as_deref(), meta.capabilities.is_some())?;
-    let called = match &read {
-        Some(Ok(params)) if method == "tools/call" => params.name.and_then(parse_string),
+    // The member that `Mcp-Name` repeats.
+    let named = match (&read, method) {
+        (Some(Ok(params)), "tools/call") => params.name,
+        (Some(Ok(params)), "resources/read") if offered.resources => params.uri,
         _ => None,
     };
+    let named = named.and_then(parse_string);
     if *era == Era::Stateless {
-        source.check_mirrored_headers(method, called.as_deref())?;
+        source.check_mirrored_headers(method, named.as_deref())?;
     }
     match (method, *era) {
         ("initialize", Era::Handshake) => parse_initialize(read.transpose()?),
         ("ping", Era::Handshake) => read.transpose().map(|_| ClientRequest::Ping),
         ("server/discover", Era::Stateless) => read.transpose().map(|_| ClientRequest::Discover),
         ("tools/list", _) => parse_list(read.transpose()?),
-        ("tools/call", _) => parse_call(read.transpose()?, called),
+        ("tools/call", _) => parse_call(read.transpose()?, named),
+        ("resources/list", _) if offered.resources => parse_resource_list(read.transpose()?),
+        ("resources/templates/list", _) if offered.resources => {
+            no_cursor(read.transpose()?.as_ref())?;
+            Ok(ClientRequest::ListTemplates)
+        }
+        ("resources/read", _) if offered.resources => {
+            parse_resource_read(read.transpose()?, named.is_some())
+        }
         _ => Err(source.unknown_method(method, *era)),
     }
 }
@@ -377,12 +409,60 @@ fn parse_initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>,
 }
 
 fn parse_list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+    no_cursor(params.as_ref())?;
+    Ok(ClientRequest::List)
+}
+
+/// Refuses a cursor, for lists of one page.
+fn no_cursor(params: Option<&Params<'_>>) -> Result<(), Fault<Wire>> {
     match params.and_then(|params| params.cursor) {
-        None => Ok(ClientRequest::List),
-        Some(_) => Err(Wire::invalid_params(
-            "params.cursor is not one of this server's",
-        )),
+        None => Ok(()),
+        Some(_) => Err(unknown_cursor()),
     }
+}
+
+fn parse_resource_list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+    let params = params.unwrap_or_default();
+    let arguments = match params.cursor {
+        None => None,
+        Some(cursor) if cursor.starts_with('"') => Some(format!(r#"{{"cursor":{cursor}}}"#)),
+        Some(_) => return Err(unknown_cursor()),
+    };
+    Ok(resource_call(ResourceMethod::List, arguments, &params.meta))
+}
+
+fn parse_resource_read<'a>(
+    params: Option<Params<'a>>,
+    has_uri: bool,
+) -> Result<ClientRequest<'a>, Fault<Wire>> {
+    let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
+    let arguments = match params.uri {
+        Some(uri) if has_uri => format!(r#"{{"uri":{uri}}}"#),
+        Some(_) => return Err(Wire::invalid_params("params.uri must be a string")),
+        None => return Err(Wire::invalid_params("params.uri is missing")),
+    };
+    Ok(resource_call(
+        ResourceMethod::Read,
+        Some(arguments),
+        &params.meta,
+    ))
+}
+
+fn resource_call<'a>(
+    method: ResourceMethod,
+    arguments: Option<String>,
+    meta: &Meta<'a>,
+) -> ClientRequest<'a> {
+    let (client_name, client_version) = parse_client_info(meta.client);
+    ClientRequest::Call(ToolCall {
+        target: CallTarget::Resources(method),
+        name: Cow::Borrowed(method.name()),
+        arguments: arguments.map(Cow::Owned),
+        progress: meta.progress,
+        client_name,
+        client_version,
+        capabilities: meta.capabilities,
+    })
 }
 
 fn parse_call<'a>(
@@ -397,8 +477,9 @@ fn parse_call<'a>(
     };
     let (client_name, client_version) = parse_client_info(params.meta.client);
     Ok(ClientRequest::Call(ToolCall {
+        target: CallTarget::Tool,
         name,
-        arguments: params.arguments,
+        arguments: params.arguments.map(Cow::Borrowed),
         progress: params.meta.progress,
         client_name,
         client_version,

@@ -1,45 +1,83 @@
-//! The server's description of itself: created once, the same bytes for every client.
+//! The server's description of itself.
 
-use crate::read::ClientRequest;
+use crate::read::{ClientRequest, OfferedMethods};
 use crate::revision::{META_SERVER, supported_revisions};
 use candor_fault::{Answer, to_json};
 use candor_street::{Dispatcher, Era, Server};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The time that a client may keep the lists of the stateless era.
 const TTL_MS: u64 = 60_000;
 
-/// The answers to `initialize`, `ping`, `server/discover` and `tools/list`.
-#[derive(Debug)]
+/// The answers to `initialize`, `ping`, `server/discover`, `tools/list` and `resources/templates/list`.
+/// All but the instructions are created once.
 pub struct ServerListing {
     server_info: String,
-    discover: Arc<str>,
-    handshake_list: Arc<str>,
-    stateless_list: Arc<str>,
+    capabilities: &'static str,
+    tools: ListAnswer,
+    templates: ListAnswer,
     empty: Arc<str>,
+    offered: OfferedMethods,
+    instructions: Box<dyn Fn() -> Option<String> + Send + Sync>,
+}
+
+/// One list in both eras.
+struct ListAnswer {
+    handshake: Arc<str>,
+    stateless: Arc<str>,
+}
+
+impl ListAnswer {
+    fn new(name: &str, list: &str) -> Self {
+        ListAnswer {
+            handshake: format!(r#"{{"{name}":{list}}}"#).into(),
+            stateless: format!(r#"{{"{name}":{list},{}}}"#, caching()).into(),
+        }
+    }
+
+    fn answer(&self, era: Era) -> Answer {
+        Answer::Result(Arc::clone(match era {
+            Era::Handshake => &self.handshake,
+            Era::Stateless => &self.stateless,
+        }))
+    }
+}
+
+fn caching() -> String {
+    format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#)
 }
 
 impl ServerListing {
     /// The listing of a server.
-    pub fn new<S: Server>(dispatcher: &Dispatcher<S>) -> Self {
+    pub fn new<S: Server>(dispatcher: &Arc<Dispatcher<S>>) -> Self {
         let tools = dispatcher.server().tools();
-        let server_info = format!(
-            r#"{{"name":{},"version":{}}}"#,
-            to_json(tools.server_name()),
-            to_json(tools.server_version())
-        );
-        let caching = format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#);
-        let discover = format!(
-            r#"{{"supportedVersions":{},"capabilities":{{"tools":{{}}}},{caching},"_meta":{{"{META_SERVER}":{server_info}}}}}"#,
-            to_json(&supported_revisions())
-        );
+        let resources = dispatcher.server().resources();
+        let templates = resources.map(|resources| to_json(&resources.templates()));
+        let shared = Arc::clone(dispatcher);
         ServerListing {
-            discover: discover.into(),
-            handshake_list: format!(r#"{{"tools":{}}}"#, dispatcher.list()).into(),
-            stateless_list: format!(r#"{{"tools":{},{caching}}}"#, dispatcher.list()).into(),
+            server_info: format!(
+                r#"{{"name":{},"version":{}}}"#,
+                to_json(tools.server_name()),
+                to_json(tools.server_version())
+            ),
+            capabilities: match resources {
+                Some(_) => r#"{"tools":{},"resources":{}}"#,
+                None => r#"{"tools":{}}"#,
+            },
+            tools: ListAnswer::new("tools", dispatcher.list()),
+            templates: ListAnswer::new("resourceTemplates", templates.as_deref().unwrap_or("[]")),
             empty: "{}".into(),
-            server_info,
+            offered: OfferedMethods {
+                resources: resources.is_some(),
+            },
+            instructions: Box::new(move || shared.server().instructions()),
         }
+    }
+
+    pub(crate) fn offered(&self) -> OfferedMethods {
+        self.offered
     }
 
     /// Answers every request but a call, which the server answers.
@@ -47,19 +85,49 @@ impl ServerListing {
         match request {
             ClientRequest::Initialize { revision, .. } => self.initialize(revision),
             ClientRequest::Ping | ClientRequest::Call(_) => Answer::Result(Arc::clone(&self.empty)),
-            ClientRequest::Discover => Answer::Result(Arc::clone(&self.discover)),
-            ClientRequest::List => Answer::Result(Arc::clone(match era {
-                Era::Handshake => &self.handshake_list,
-                Era::Stateless => &self.stateless_list,
-            })),
+            ClientRequest::Discover => self.discover(),
+            ClientRequest::List => self.tools.answer(era),
+            ClientRequest::ListTemplates => self.templates.answer(era),
         }
     }
 
     fn initialize(&self, revision: &str) -> Answer {
         let text = format!(
-            r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{}}}"#,
+            r#"{{"protocolVersion":"{revision}","capabilities":{},"serverInfo":{}{}}}"#,
+            self.capabilities,
+            self.server_info,
+            self.instructions()
+        );
+        Answer::Result(text.into())
+    }
+
+    fn discover(&self) -> Answer {
+        let text = format!(
+            r#"{{"supportedVersions":{},"capabilities":{}{},{},"_meta":{{"{META_SERVER}":{}}}}}"#,
+            to_json(&supported_revisions()),
+            self.capabilities,
+            self.instructions(),
+            caching(),
             self.server_info
         );
         Answer::Result(text.into())
+    }
+
+    /// The member `instructions` after a comma, or nothing.
+    fn instructions(&self) -> String {
+        // This runs outside any call; a panic must not end the connection.
+        let instructions = catch_unwind(AssertUnwindSafe(|| (self.instructions)()));
+        match instructions.ok().flatten() {
+            Some(text) => format!(r#","instructions":{}"#, to_json(&text)),
+            None => String::new(),
+        }
+    }
+}
+
+impl fmt::Debug for ServerListing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ServerListing")
+            .field("server_info", &self.server_info)
+            .finish_non_exhaustive()
     }
 }

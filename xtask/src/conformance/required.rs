@@ -45,15 +45,11 @@ pub(crate) const REVISIONS: [SuiteRevision; 2] = [
             all_of("server-sse-multiple-streams"),
             all_of("http-header-validation"),
             all_of("http-custom-header-server-validation"),
+            all_of("sep-2164-resource-not-found"),
             Required {
                 scenario: "caching",
                 // Lists of features that we do not offer; the tools' own checks are required.
-                except: &[
-                    "sep-2549-prompts-list-caching-hints",
-                    "sep-2549-resources-list-caching-hints",
-                    "sep-2549-resources-read-caching-hints",
-                    "sep-2549-resources-templates-list-caching-hints",
-                ],
+                except: &["sep-2549-prompts-list-caching-hints"],
             },
             Required {
                 scenario: "server-stateless",
@@ -83,4 +79,8 @@ const BOTH: &[Required] = &[
     all_of("tools-call-with-progress"),
     all_of("dns-rebinding-protection"),
     all_of("json-schema-2020-12"),
+    all_of("resources-list"),
+    all_of("resources-read-text"),
+    all_of("resources-read-binary"),
+    all_of("resources-templates-read"),
 ];

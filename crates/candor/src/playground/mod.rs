@@ -2,24 +2,27 @@
 
 mod all_dialects;
 mod conformance;
+mod resources;
 mod script;
 mod tools;
 
 use all_dialects::AllDialects;
 use candor_fault::Form;
-use candor_street::{Era, FailureForm, Server, Tool, Tools};
+use candor_street::{Era, FailureForm, Resources, Server, Tool, Tools};
 use script::Scripts;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) struct Playground {
     tools: Tools<Self>,
+    resources: Option<Arc<Resources<Self>>>,
     failures: FailureForm,
     deadline: Option<Duration>,
     scripts: Scripts,
 }
 
 impl Playground {
-    /// Makes a playground, with the tools of the conformance suite if `conformance` is true.
+    /// Makes a playground, with the tools and resources of the conformance suite if `conformance` is true.
     pub(crate) fn new(
         failures: FailureForm,
         deadline: Option<Duration>,
@@ -34,6 +37,7 @@ impl Playground {
         };
         Playground {
             tools: more.into_iter().fold(tools, Tools::with),
+            resources: conformance.then(|| Arc::new(resources::fixtures())),
             failures,
             deadline,
             scripts: Scripts::default(),
@@ -47,6 +51,10 @@ impl Server for Playground {
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
+    }
+
+    fn resources(&self) -> Option<&Arc<Resources<Self>>> {
+        self.resources.as_ref()
     }
 
     fn form(&self, era: Era) -> Form {

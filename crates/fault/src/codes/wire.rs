@@ -28,6 +28,14 @@ crate::registry! {
         remedy: "Use tools/list and tools/call; this server offers tools only.",
         frozen: true
     }
+    ResourceNotFound {
+        number: -32002, name: "RESOURCE_NOT_FOUND",
+        meaning: "No resource has this URI, in revisions up to 2025-11-25; later ones answer INVALID_PARAMS.",
+        message: "Resource not found",
+        class: Caller, retry: AfterChange, effect: None,
+        remedy: "Use a URI of resources/list, or one that a template of resources/templates/list gives.",
+        frozen: true
+    }
     InvalidParams {
         number: -32602, name: "INVALID_PARAMS",
         meaning: "The parameters of a method are missing or of the wrong shape, or the tool is unknown.",

@@ -83,7 +83,7 @@ impl Wire {
 /// Returns the HTTP status of a code.
 fn status(code: Option<Code>) -> u16 {
     match code {
-        Some(Code::MethodNotFound | Code::InvalidParams) | None => 200,
+        Some(Code::MethodNotFound | Code::InvalidParams | Code::ResourceNotFound) | None => 200,
         Some(Code::InternalError) => 503,
         Some(
             Code::ParseError

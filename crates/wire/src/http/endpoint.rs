@@ -142,7 +142,7 @@ impl<S: Server> Endpoint<S> {
             method: method.as_deref(),
             name: name.as_deref(),
         });
-        let (id, era, called) = match read(bytes, &source) {
+        let (id, era, called) = match read(bytes, &source, self.listing.offered()) {
             Inbound::Nothing | Inbound::Cancel { .. } => {
                 return RequestAction::Answered(respond::accepted());
             }
@@ -304,6 +304,7 @@ fn make_call(
     };
     // Shared from the start, because a call is large and its future would contain it twice.
     Arc::new(Call {
+        target: called.target,
         name: called.name.into_owned(),
         arguments: called.arguments.map(Into::into),
         era,

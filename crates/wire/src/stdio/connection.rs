@@ -125,7 +125,7 @@ impl<S: Server> StdioConnection<S> {
         answers: &mut Vec<u8>,
         handle: &Handle,
     ) -> ControlFlow<()> {
-        match read(line, &MessageSource::Stdio) {
+        match read(line, &MessageSource::Stdio, self.listing.offered()) {
             Inbound::Nothing => {}
             Inbound::Cancel { id } => self.cancel(id),
             Inbound::Refused { id, era, fault } => {
@@ -301,6 +301,7 @@ impl<S: Server> StdioConnection<S> {
             Some(token) => Progress::new(token, QueuedProgress(self.queue.clone())),
         };
         Call {
+            target: called.target,
             name: called.name.into_owned(),
             arguments: called.arguments.map(Into::into),
             era,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 mod http;
+mod resources;
 mod stdio_progress;
 mod stdio_refusals;
 

@@ -553,7 +553,7 @@ fn wrong_methods_and_parameters_are_named() {
     let object = "Invalid params: params must be an object";
     let name = "Invalid params: params.name must be a string";
     check(&[
-        unknown("resources/list", "resources/list"),
+        unknown("prompts/list", "prompts/list"),
         unknown("server/discover", "server/discover"),
         unknown("tools/List", "tools/List"),
         unknown("", ""),

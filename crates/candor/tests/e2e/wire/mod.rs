@@ -12,6 +12,7 @@ mod header_arguments;
 mod in_flight;
 mod limits;
 mod progress;
+mod resources;
 mod secrets;
 mod shutdown;
 mod terminal;
