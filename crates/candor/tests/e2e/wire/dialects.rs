@@ -180,7 +180,7 @@ impl Row {
     /// Returns the status over HTTP. Only refusals before any tool have their own status.
     fn status(&self) -> u16 {
         match (self.dialect(), self.code().as_str()) {
-            ("wire", "-32601" | "-32602") => 200,
+            ("wire", "-32002" | "-32601" | "-32602") => 200,
             ("wire", "-32603") => 503,
             ("wire", _) => 400,
             _ => 200,
