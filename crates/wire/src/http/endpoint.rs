@@ -183,7 +183,7 @@ impl<S: Server> Endpoint<S> {
         if era == Era::Handshake || marked.is_empty() {
             return Ok(());
         }
-        check_header_arguments(marked, called.arguments, |name| {
+        check_header_arguments(marked, called.arguments.as_deref(), |name| {
             let mut all = headers.get_all(name).iter();
             match (all.next(), all.next()) {
                 (None, _) => HeaderLookup::Absent,
