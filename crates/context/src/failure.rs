@@ -51,6 +51,11 @@ pub enum Failure {
         record: String,
         error: Errno,
     },
+    /// A cache has no usable record of its build.
+    NoRecord {
+        cache: String,
+        reason: String,
+    },
     /// No file below the sources matches the globs that were given.
     NoMatch {
         globs: Vec<String>,
@@ -183,6 +188,13 @@ impl fmt::Display for Failure {
                 shown(path),
                 shown(record)
             ),
+            Failure::NoRecord { cache, reason } => {
+                write!(
+                    out,
+                    "build.json of `{}` cannot be used: {reason}",
+                    shown(cache)
+                )
+            }
             Failure::NoMatch { globs } => no_match(globs, out),
             Failure::Emptying {
                 removed,

@@ -23,6 +23,7 @@ impl Failure {
             | Failure::Write { .. }
             | Failure::NoSources { .. }
             | Failure::SourcesGone { .. }
+            | Failure::NoRecord { .. }
             | Failure::NoMatch { .. }
             | Failure::Emptying { .. }
             | Failure::Restless => codes::IoError.fault(),

@@ -5,7 +5,7 @@ use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
-use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_bytes};
+use crate::build::draft::{BuildTarget, CacheDraft, Durability, ReplacedCache, replace_bytes};
 use crate::build::origins::{self, ORIGINS_FILE, Origin, Origins};
 use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
@@ -156,11 +156,28 @@ impl Build<'_> {
         built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
-    /// Builds the cache anew, reading only the sources that changed.
+    /// Builds the cache anew, reading only the sources that changed. Waits until no other process updates
+    /// the same cache.
     pub fn update(&self) -> Result<BuildOutcome, Failure> {
+        let updated = self.update_unless(&|| false)?;
+        updated.ok_or(Failure::Bug("an update was stopped without a request"))
+    }
+
+    /// Does the same. Returns `None` if it is `stopped` before the update starts.
+    pub(crate) fn update_unless(
+        &self,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<BuildOutcome>, Failure> {
         // A missing cache is `cache_missing`, whichever part of its path is missing.
         self.location.find(self.cache)?;
         let target = BuildTarget::find(self.location, self.cache)?;
+        match target.lock_for_update(stopped)? {
+            Some(_lock) => self.update_locked(&target).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn update_locked(&self, target: &BuildTarget) -> Result<BuildOutcome, Failure> {
         // A killed update has left links to the documents. Removing them changes ctimes, so it
         // happens before anything is proved.
         target.remove_leftovers();
@@ -177,13 +194,13 @@ impl Build<'_> {
         if edited || unseen {
             before.forget_origins();
         }
-        let built = self.write(&target, Some(before), true);
+        let built = self.write(target, Some(before), true);
         if built.is_err()
             && let Some(old) = sealed
             && let Ok(cache) = self.location.find(self.cache)
         {
             // New links to its documents have changed their ctimes: new stamps are taken.
-            let before = |number: usize| Some(old.documents.get(number)?.stamp);
+            let before = |number: usize| Some(KnownStamp::Linked(old.documents.get(number)?.stamp));
             self.prove_in_place(&cache, &old.names, old.cache_version, before);
         }
         built.map_err(|failure| failure.in_cache(target.shown()))
@@ -235,18 +252,29 @@ impl Build<'_> {
         } = made;
         match before {
             Some(before) => {
-                reuse_documents(&before, &draft.documents, &prepared, linked.as_ref())?;
+                let untouched =
+                    reuse_documents(&before, &draft.documents, &prepared, linked.as_ref())?;
                 moves.run(&draft.documents)?;
                 let old = before.cache.into_proof();
-                let directory = draft.publish(force, ReplacedCache::KeepAsSpare)?;
+                let new = prepared.iter().filter(|one| one.shared().is_none());
+                let new: Vec<&str> = new.map(|one| one.name.as_str()).collect();
+                let durable = Durability::Documents(&new);
+                let directory = draft.publish(force, ReplacedCache::KeepAsSpare, durable)?;
                 let before = |number: usize| {
-                    let old = old.documents.get(prepared[number].shared()? as usize)?;
-                    Some(old.stamp)
+                    let shared = prepared[number].shared()? as usize;
+                    let stamp = old.documents.get(shared)?.stamp;
+                    Some(match untouched.get(shared) {
+                        Some(true) => KnownStamp::Same(stamp),
+                        _ => KnownStamp::Linked(stamp),
+                    })
                 };
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
                 self.prove_in_place(&directory, &names, version, before);
             }
-            None => drop(draft.publish(force, ReplacedCache::Remove)?),
+            None => {
+                let durable = Durability::FileSystem;
+                drop(draft.publish(force, ReplacedCache::Remove, durable)?);
+            }
         }
         let reused = prepared.iter().filter(|one| one.reused.is_some()).count();
         Ok(BuildOutcome {
@@ -350,6 +378,7 @@ impl Build<'_> {
             files: list,
             directories,
             flaws,
+            ..
         } = listing;
         self.progress.begin("documents", list.len() as u64);
         let placing = DocumentWriter {
@@ -491,6 +520,7 @@ impl Build<'_> {
                 &names,
                 version,
                 self.now,
+                |_| None,
             )
         };
         match wait_for_proof(sign).and_then(|proof| proof.write()) {
@@ -507,19 +537,23 @@ impl Build<'_> {
         cache: &DirHandle,
         names: &DocumentNames,
         cache_version: Digest,
-        before: impl Fn(usize) -> Option<FileStamp>,
+        before: impl Fn(usize) -> Option<KnownStamp> + Sync,
     ) {
         let Ok(documents) = check::open_documents(cache) else {
             return;
         };
-        let Some(proof) =
-            wait_for_proof(|| take_stamps(cache, &documents, names, cache_version, self.now))
-        else {
+        // A file that was changed after it was proved has another stamp than the one that is taken over.
+        let same = |number| match before(number) {
+            Some(KnownStamp::Same(stamp)) => Some(stamp),
+            _ => None,
+        };
+        let sign = || take_stamps(cache, &documents, names, cache_version, self.now, same);
+        let Some(proof) = wait_for_proof(sign) else {
             return;
         };
         let same = |(number, mark): (usize, &DocumentStamp)| match before(number) {
-            Some(before) => mark.stamp.is_same_but_for_links(&before),
-            None => true,
+            Some(KnownStamp::Linked(before)) => mark.stamp.is_same_but_for_links(&before),
+            _ => true,
         };
         if proof.documents.iter().enumerate().all(same)
             && let Some(bytes) = proof.write()
@@ -527,6 +561,15 @@ impl Build<'_> {
             let _ = replace_bytes(cache, PROOF_FILE, &bytes);
         }
     }
+}
+
+/// The proved stamp of a document that two caches share.
+#[derive(Debug, Clone, Copy)]
+enum KnownStamp {
+    /// The file is untouched since.
+    Same(FileStamp),
+    /// Links to the file were made or removed since, which changes its ctime.
+    Linked(FileStamp),
 }
 
 fn names_of(manifest: &Manifest) -> DocumentNames {
@@ -558,13 +601,14 @@ fn renumber(before: &PreviousCache, prepared: &[PreparedDocument]) -> Vec<Option
 }
 
 /// Returns the stamps of a cache whose documents have these names, or `None` if a file was changed too
-/// recently.
+/// recently. Stamps that are `known` are not taken.
 fn take_stamps(
     cache: &DirHandle,
     documents: &DirHandle,
     names: &DocumentNames,
     cache_version: Digest,
     now: Now<'_>,
+    known: impl Fn(usize) -> Option<FileStamp> + Sync,
 ) -> Option<Proof> {
     let at = now.now();
     let settled = |stamp: &FileStamp| stamp.is_settled(at);
@@ -572,8 +616,8 @@ fn take_stamps(
     let index = cache.stamp(INDEX).ok().filter(settled)?;
     let directory = documents.own_stamp().ok().filter(settled)?;
     let parts = parallel::over(names.len(), Vec::new, |marks: &mut Vec<_>, number| {
-        let stamp = documents.stamp(names.get(number));
-        marks.push((number, stamp.ok().filter(settled)));
+        let take = || documents.stamp(names.get(number)).ok().filter(settled);
+        marks.push((number, known(number).or_else(take)));
     });
     let mut marks = parts.concat();
     marks.sort_unstable_by_key(|(number, _)| *number);

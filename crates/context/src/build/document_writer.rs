@@ -1,11 +1,11 @@
 //! Writes documents into a draft: new and changed sources are read and written, and every document
 //! gets its name.
 
-use crate::build::draft::write_new;
 use crate::build::reuse::PreviousCache;
 use crate::build::sources::{SourceDirectory, SourceFile, content_of};
 use crate::failure::Failure;
 use crate::files::dir_handle::DirHandle;
+use crate::files::disk_steps;
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document;
@@ -14,6 +14,7 @@ use crate::parallel::{self, lock};
 use crate::proof::check::Now;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use rustix::fs::RenameFlags;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -118,7 +119,7 @@ impl WriteQueue<'_> {
                 return;
             }
             for file in files {
-                if let Err(error) = write_new(self.into, &file.name, &file.bytes) {
+                if let Err(error) = disk_steps::write_new(self.into, &file.name, &file.bytes) {
                     self.fail(file.number, Failure::unwritten(error));
                 }
             }
@@ -254,7 +255,7 @@ impl PendingRenames {
     /// Renames the documents. Names may collide with each other, so all of them move aside first.
     pub(crate) fn run(&self, documents: &DirHandle) -> Result<(), Failure> {
         let rename = |from: &str, to: &str| {
-            let renamed = rustix::fs::renameat(documents, from, documents, to);
+            let renamed = disk_steps::rename(documents, from, to, RenameFlags::empty());
             renamed.map_err(Failure::unwritten)
         };
         for (from, aside, _) in &self.0 {

@@ -2,21 +2,24 @@
 
 use crate::build::build_record::RECORD_FILE;
 use crate::build::origins::ORIGINS_FILE;
-use crate::build::target_names::{self, SPARE, TargetNames};
+use crate::build::target_names::{self, LOCK, SPARE, TargetNames};
 use crate::failure::{Failure, TargetFlaw, shown};
 use crate::files::dir_handle::DirHandle;
+use crate::files::disk_steps;
 use crate::files::location::Location;
 use crate::format::manifest::{DOCUMENTS, INDEX, MANIFEST};
 use crate::index::passage_index::PASSAGES_FILE;
 use crate::index::writing::INDEX_FILE;
+use crate::parallel;
 use crate::proof::proof_file::{DocumentNames, PROOF_FILE};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The files of a cache beside `documents`.
 const FILES: [&str; 7] = [
@@ -165,7 +168,7 @@ impl BuildTarget {
         }
         let name = self.sibling_name(&format!("tmp-{}-{random:016x}", std::process::id()));
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
-        rustix::fs::renameat_with(parent, &spare, parent, &name, flags).ok()?;
+        disk_steps::rename(parent, &spare, &name, flags).ok()?;
         let directory = parent.open_dir(&name).ok()?;
         let documents = directory.open_dir(DOCUMENTS).ok()?;
         Some(CacheDraft {
@@ -220,7 +223,7 @@ impl BuildTarget {
         for turn in 0..8u64 {
             let process = std::process::id();
             let name = self.sibling_name(&format!("tmp-{process}-{:016x}", random ^ turn));
-            match rustix::fs::mkdirat(&self.parent, &name, Mode::from_raw_mode(0o755)) {
+            match disk_steps::make_dir(&self.parent, &name) {
                 Err(Errno::EXIST) => continue,
                 made => made.map_err(failed)?,
             }
@@ -230,8 +233,7 @@ impl BuildTarget {
                 Err(Errno::NOENT) => continue,
                 directory => directory.map_err(failed)?,
             };
-            let mode = Mode::from_raw_mode(0o755);
-            rustix::fs::mkdirat(&directory, DOCUMENTS, mode).map_err(failed)?;
+            disk_steps::make_dir(&directory, DOCUMENTS).map_err(failed)?;
             let documents = directory.open_dir(DOCUMENTS).map_err(failed)?;
             return Ok(CacheDraft {
                 target: self,
@@ -257,6 +259,36 @@ impl BuildTarget {
         Ok(handle)
     }
 
+    /// Waits until no other process updates the cache, and keeps others from doing so for the lifetime of
+    /// the lock. Returns `None` if the wait is `stopped`.
+    pub(crate) fn lock_for_update(
+        &self,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<UpdateLock<'_>>, Failure> {
+        let name = self.sibling_name(LOCK);
+        let failed = |error| self.system("write beside", error);
+        // Without NONBLOCK, opening a FIFO blocks until another process opens its other end.
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK | PRIVATE;
+        while !stopped() {
+            let mode = Mode::from_raw_mode(0o644);
+            let file = rustix::fs::openat(&self.parent, &name, flags, mode).map_err(failed)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    let target = self;
+                    let name = name.clone();
+                    let lock = UpdateLock { target, name, file };
+                    // Its last owner may have removed the file before it was locked here.
+                    if lock.is_in_place() {
+                        return Ok(Some(lock));
+                    }
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(LOCK_INTERVAL),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes the drafts of killed builds. A draft that cannot be removed does no harm.
     pub(crate) fn remove_leftovers(&self) {
         for (name, kind) in self.parent.list().unwrap_or_default() {
@@ -274,11 +306,11 @@ impl BuildTarget {
         let directory = self.parent.open_dir(name)?;
         for (file, kind) in directory.list()? {
             if kind != FileType::Directory {
-                rustix::fs::unlinkat(&directory, &file, AtFlags::empty())?;
+                disk_steps::unlink(&directory, &file)?;
             }
         }
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
-        match rustix::fs::renameat_with(parent, name, parent, self.spare(), flags) {
+        match disk_steps::rename(parent, name, self.spare(), flags) {
             Ok(()) => Ok(()),
             // A spare exists already: another update was faster.
             Err(_) => self.remove(name),
@@ -308,6 +340,37 @@ impl BuildTarget {
     }
 }
 
+/// The time between two tries to lock a cache.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Keeps other processes from updating a cache. The system releases it when the process ends, however it
+/// ends.
+#[derive(Debug)]
+pub(crate) struct UpdateLock<'t> {
+    target: &'t BuildTarget,
+    name: OsString,
+    file: OwnedFd,
+}
+
+impl UpdateLock<'_> {
+    /// Returns true if the locked file is the one with the name of the lock.
+    fn is_in_place(&self) -> bool {
+        let inode = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+        let named = self.target.parent.stat(&self.name).map(inode);
+        named.is_ok() && named == rustix::fs::fstat(&self.file).map(inode)
+    }
+}
+
+impl Drop for UpdateLock<'_> {
+    fn drop(&mut self) {
+        // While it is locked: whoever opened it before notices that it is gone. A killed process leaves
+        // it, and the next update takes it.
+        if self.is_in_place() {
+            let _ = rustix::fs::unlinkat(&self.target.parent, &self.name, AtFlags::empty());
+        }
+    }
+}
+
 /// A cache that is being written. It is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct CacheDraft<'t> {
@@ -318,6 +381,15 @@ pub(crate) struct CacheDraft<'t> {
     /// True if it contains the documents of an earlier cache already.
     pub(crate) filled: bool,
     _lock: OwnedFd,
+}
+
+/// The way in which a draft becomes durable before it is published.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Durability<'a> {
+    /// Everything on the file system is synced.
+    FileSystem,
+    /// The lists and these documents are synced: all others belong to a durable cache already.
+    Documents(&'a [&'a str]),
 }
 
 /// The fate of a cache that is replaced.
@@ -331,17 +403,47 @@ pub(crate) enum ReplacedCache {
 
 impl CacheDraft<'_> {
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        write_new(&self.directory, name, bytes).map_err(Failure::unwritten)
+        disk_steps::write_new(&self.directory, name, bytes).map_err(Failure::unwritten)
     }
 
     pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
-        create(&self.directory, name).map_err(Into::into)
+        disk_steps::create(&self.directory, name).map_err(Into::into)
     }
 
     /// Syncs the files that exist already, while others are still being written.
     pub(crate) fn sync_early(&self) -> Result<(), Failure> {
+        disk_steps::sync_all(&self.directory).map_err(Failure::unwritten)
+    }
+
+    /// Syncs these documents, the lists, the record and their directories. The index files need not be
+    /// durable, because a torn one is ignored.
+    fn sync_files(&self, documents: &[&str]) -> Result<(), Failure> {
         let failed = Failure::unwritten;
-        rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)
+        let make = || Ok(());
+        let synced = parallel::over(
+            documents.len(),
+            make,
+            |outcome: &mut Result<(), Errno>, number| {
+                if outcome.is_ok() {
+                    *outcome = disk_steps::sync_file(&self.documents, documents[number]);
+                }
+            },
+        );
+        synced
+            .into_iter()
+            .collect::<Result<(), Errno>>()
+            .map_err(failed)?;
+        for file in [MANIFEST, INDEX, RECORD_FILE] {
+            match disk_steps::sync_file(&self.directory, file) {
+                // The record is missing if JSON cannot contain it.
+                Err(Errno::NOENT) if file == RECORD_FILE => {}
+                synced => synced.map_err(failed)?,
+            }
+        }
+        for directory in [&self.documents, &self.directory, &self.target.parent] {
+            disk_steps::sync_dir(directory).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Syncs all files and moves the draft to its target in one step.
@@ -349,17 +451,18 @@ impl CacheDraft<'_> {
         mut self,
         force: bool,
         replaced: ReplacedCache,
+        durable: Durability<'_>,
     ) -> Result<DirHandle, Failure> {
         let target = self.target;
         let failed = Failure::unwritten;
-        rustix::fs::syncfs(open_for_sync(&self.directory).map_err(failed)?).map_err(failed)?;
+        match durable {
+            Durability::FileSystem => disk_steps::sync_all(&self.directory).map_err(failed)?,
+            Durability::Documents(names) => self.sync_files(names)?,
+        }
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
         };
-        let rename = |how| {
-            let parent = &target.parent;
-            rustix::fs::renameat_with(parent, &name, parent, &target.name, how)
-        };
+        let rename = |how| disk_steps::rename(&target.parent, &name, &target.name, how);
         let placed = match force {
             true => rename(RenameFlags::EXCHANGE),
             false => Err(Errno::NOENT),
@@ -384,7 +487,7 @@ impl CacheDraft<'_> {
             }
             Err(error) => return Err(failed(error)),
         }
-        rustix::fs::fsync(open_for_sync(&target.parent).map_err(failed)?).map_err(failed)?;
+        disk_steps::sync_dir(&target.parent).map_err(failed)?;
         // The next build removes files that cannot be removed now.
         if replaced == ReplacedCache::Remove {
             target.remove_spare();
@@ -402,7 +505,7 @@ impl CacheDraft<'_> {
     fn forget_written(&self) -> Result<(), Errno> {
         for (name, _) in self.documents.list()? {
             if name.as_encoded_bytes().starts_with(b"~") {
-                rustix::fs::unlinkat(&self.documents, &name, AtFlags::empty())?;
+                disk_steps::unlink(&self.documents, &name)?;
             }
         }
         Ok(())
@@ -440,12 +543,6 @@ fn is_full(error: Errno) -> bool {
     matches!(error, Errno::NOSPC | Errno::DQUOT)
 }
 
-/// Returns a handle that can be synced, unlike a handle that was opened with `O_PATH`.
-fn open_for_sync(directory: &DirHandle) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(directory, ".", flags, Mode::empty())
-}
-
 /// Returns true if the name is one of a document: twelve digits, and a number if other digests start
 /// alike.
 fn is_document(name: &[u8]) -> bool {
@@ -456,17 +553,6 @@ fn is_document(name: &[u8]) -> bool {
     let number = number.map(|number| number.strip_prefix(b"-").unwrap_or(number));
     digits.iter().all(u8::is_ascii_hexdigit)
         && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
-}
-
-fn create(directory: &DirHandle, name: &str) -> Result<File, Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | PRIVATE;
-    let mode = Mode::from_raw_mode(0o644);
-    rustix::fs::openat(directory.as_fd(), name, flags, mode).map(File::from)
-}
-
-/// Writes a new file.
-pub(crate) fn write_new(directory: &DirHandle, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    create(directory, name)?.write_all(bytes)
 }
 
 /// Returns the name of a file while it is being written.
@@ -485,7 +571,7 @@ pub(crate) fn replace_file(
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => return Err(Failure::unwritten(error)),
     }
-    let mut file = create(directory, &draft).map_err(Failure::unwritten)?;
+    let mut file = disk_steps::create(directory, &draft).map_err(Failure::unwritten)?;
     write(&mut file)?;
     rustix::fs::fdatasync(&file).map_err(Failure::unwritten)?;
     rustix::fs::renameat(directory, &draft, directory, name).map_err(Failure::unwritten)

@@ -2,19 +2,19 @@
 
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::PreparedDocument;
-use crate::build::draft::write_new;
 use crate::build::origins::Origins;
 use crate::build::sources::SourceFile;
 use crate::cache::Cache;
 use crate::failure::Failure;
 use crate::files::dir_handle::{DirHandle, read_file};
+use crate::files::disk_steps;
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
 use crate::format::document::{self, MAX_DOCUMENT_FILE};
 use crate::index::passage_index::PassageIndex;
+use crate::proof::proof_file::DocumentStamp;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-use rustix::fs::AtFlags;
+use hashbrown::{HashMap, HashSet};
 use std::ffi::OsStr;
 
 /// The cache that an update replaces, with what can be reused of it.
@@ -76,7 +76,7 @@ pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
     let link = |number| {
         let name = proof.names.get(number);
-        rustix::fs::linkat(documents, name, into, name, AtFlags::empty()).is_ok()
+        disk_steps::link(documents, name, into, name).is_ok()
     };
     (0..proof.documents.len()).map(link).collect()
 }
@@ -84,14 +84,21 @@ pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
 /// Makes the draft contain exactly the reused documents, under their final names, beside the written
 /// ones. Changes of reused documents are detected when the stamps of the new cache are taken.
 /// If `linked` is `None`, the draft is listed to find the links that exist.
+///
+/// Returns for each previous document whether its file is untouched: no link was made or removed, so
+/// that its ctime is the proved one.
 pub(crate) fn reuse_documents(
     before: &PreviousCache,
     into: &DirHandle,
     prepared: &[PreparedDocument],
     linked: Option<&Linked>,
-) -> Result<(), Failure> {
-    let stays = match linked {
-        Some(linked) => keep_linked(before, into, prepared, linked)?,
+) -> Result<Vec<bool>, Failure> {
+    let (stays, untouched) = match linked {
+        Some(linked) => {
+            let stays = keep_linked(before, into, prepared, linked)?;
+            let untouched = vec![false; stays.len()];
+            (stays, untouched)
+        }
         None => keep_spare_links(before, into, prepared)?,
     };
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
@@ -100,11 +107,11 @@ pub(crate) fn reuse_documents(
             continue;
         };
         let name = proof.names.get(old as usize);
-        if rustix::fs::linkat(documents, name, into, &one.name, AtFlags::empty()).is_err() {
+        if disk_steps::link(documents, name, into, &one.name).is_err() {
             copy(documents, name, into, one)?;
         }
     }
-    Ok(())
+    Ok(untouched)
 }
 
 /// Removes unused links. Returns for each previous document whether it has its final name.
@@ -127,12 +134,12 @@ fn keep_linked(
     Ok(stays)
 }
 
-/// Does the same for links that an earlier update has made.
+/// Does the same for links that an earlier update has made. Also returns which documents are untouched.
 fn keep_spare_links(
     before: &PreviousCache,
     into: &DirHandle,
     prepared: &[PreparedDocument],
-) -> Result<Vec<bool>, Failure> {
+) -> Result<(Vec<bool>, Vec<bool>), Failure> {
     let documents = &before.cache.proof().documents;
     let mut reused: HashMap<&OsStr, u32, FixedState> = HashMap::default();
     for one in prepared {
@@ -142,19 +149,26 @@ fn keep_spare_links(
     }
     let mut stays = vec![false; documents.len()];
     let here = into.inodes().map_err(Failure::unwritten)?;
+    let mut unlinked: HashSet<u64, FixedState> = HashSet::default();
     for (name, found) in here {
         match reused.get(name.as_os_str()).map(|old| *old as usize) {
             Some(old) if documents[old].stamp.inode() == found => stays[old] = true,
             _ if name.as_encoded_bytes().starts_with(b"~") => {}
-            _ => remove(into, &name)?,
+            _ => {
+                remove(into, &name)?;
+                unlinked.insert(found);
+            }
         }
     }
-    Ok(stays)
+    let is_untouched = |(stays, document): (&bool, &DocumentStamp)| {
+        *stays && document.settled && !unlinked.contains(&document.stamp.inode())
+    };
+    let untouched = stays.iter().zip(documents).map(is_untouched).collect();
+    Ok((stays, untouched))
 }
 
 fn remove(from: &DirHandle, name: &OsStr) -> Result<(), Failure> {
-    let removed = rustix::fs::unlinkat(from, name, AtFlags::empty());
-    removed.map_err(Failure::unwritten)
+    disk_steps::unlink(from, name).map_err(Failure::unwritten)
 }
 
 /// Copies a document that cannot be linked, because the file system has no links or too many exist.
@@ -169,7 +183,7 @@ fn copy(
     match read {
         Ok((version, bytes)) if version == one.version => {
             one.is_copied();
-            write_new(into, &one.name, &bytes).map_err(Failure::unwritten)
+            disk_steps::write_new(into, &one.name, &bytes).map_err(Failure::unwritten)
         }
         _ => Err(Failure::Restless),
     }

@@ -159,8 +159,10 @@ impl SourceWalk<'_> {
             let SourceListing {
                 files,
                 directories,
+                entered,
                 flaws,
             } = worker.listing;
+            outcome.listing.entered.extend(entered);
             outcome.listing.files.extend(files);
             outcome.listing.directories.extend(directories);
             outcome.listing.flaws.extend(flaws);
@@ -191,6 +193,7 @@ impl SourceWalk<'_> {
         };
         if let Some(snapshot) = self.unchanged_snapshot(&path) {
             outcome.listing.directories.push(snapshot.clone());
+            outcome.listing.entered.push(path.clone());
             let names = snapshot.names();
             let rules = above;
             let handle = None;
@@ -207,6 +210,7 @@ impl SourceWalk<'_> {
                     true => rules_of(&handle, &path, above, &names),
                     false => None,
                 };
+                outcome.listing.entered.push(path.clone());
                 let handle = Some(handle);
                 let directory = Arc::new(WalkedDirectory {
                     handle,

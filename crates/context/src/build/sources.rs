@@ -12,6 +12,7 @@ use crate::files::location::Location;
 use crate::parallel;
 use crate::proof::check::Now;
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,8 @@ pub(crate) struct SourceListing {
     /// In the order of ids. No id occurs twice.
     pub(crate) files: Vec<SourceFile>,
     pub(crate) directories: Vec<DirectorySnapshot>,
+    /// The paths of all directories that were entered, in no order.
+    pub(crate) entered: Vec<OsString>,
     /// The files that cannot be documents because of their names.
     pub(crate) flaws: Vec<SourceFlaw>,
 }

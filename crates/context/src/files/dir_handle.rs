@@ -55,7 +55,7 @@ impl DirHandle {
     /// Opens a regular file for reading and returns its stamp.
     pub(crate) fn open_stamped(&self, path: impl AsRef<Path>) -> Result<(File, FileStamp), Errno> {
         let file = File::from(self.resolve(path.as_ref(), READING)?);
-        let stat = rustix::fs::fstat(&file)?;
+        let stat = fstat(&file)?;
         match kind(&stat) {
             FileType::RegularFile => Ok((file, FileStamp::of(&stat))),
             FileType::Directory => Err(Errno::ISDIR),
@@ -86,6 +86,8 @@ impl DirHandle {
 
     /// Returns the metadata of an entry, without following a link.
     pub(crate) fn stat(&self, name: impl AsRef<Path>) -> Result<Stat, Errno> {
+        #[cfg(test)]
+        STAT_CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
@@ -96,12 +98,12 @@ impl DirHandle {
 
     /// Returns the stamp of the directory itself.
     pub(crate) fn own_stamp(&self) -> Result<FileStamp, Errno> {
-        rustix::fs::fstat(&self.0).map(|stat| FileStamp::of(&stat))
+        fstat(&self.0).map(|stat| FileStamp::of(&stat))
     }
 
     /// Device and inode of the directory itself.
     pub(crate) fn identity(&self) -> Result<(u64, u64), Errno> {
-        rustix::fs::fstat(&self.0).map(|stat| (stat.st_dev, stat.st_ino))
+        fstat(&self.0).map(|stat| (stat.st_dev, stat.st_ino))
     }
 
     /// Returns the names and types of all entries, sorted by bytes.
@@ -207,5 +209,16 @@ pub(crate) fn read_expected(
 }
 
 pub(crate) fn stamp_of(file: &File) -> Result<FileStamp, Errno> {
-    rustix::fs::fstat(file).map(|stat| FileStamp::of(&stat))
+    fstat(file).map(|stat| FileStamp::of(&stat))
 }
+
+fn fstat(handle: impl AsFd) -> Result<Stat, Errno> {
+    #[cfg(test)]
+    STAT_CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    rustix::fs::fstat(handle)
+}
+
+/// The number of `stat` calls of this process.
+#[cfg(test)]
+pub(crate) static STAT_CALLS: std::sync::atomic::AtomicUsize =
+    std::sync::atomic::AtomicUsize::new(0);

@@ -317,6 +317,15 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "cannot open the sources `/s`, which `/c/build.json` names: No such file or directory (os error 2)",
         ),
         (
+            Failure::NoRecord {
+                cache: text("c"),
+                reason: text("it is missing"),
+            },
+            "io_error",
+            6,
+            "build.json of `c` cannot be used: it is missing",
+        ),
+        (
             Failure::NoMatch {
                 globs: vec![text("*.txt"), text("x/")],
             },
