@@ -21,8 +21,10 @@ pub use build::builder::{
     Build, BuildOutcome, BuildProgress, MAX_SKIPPED, SkippedSource, SkippedSources,
 };
 pub use build::freshness::{Comparison, Freshness, status};
+pub use build::quiet_time::{LONGEST_WAIT, QUIET_TIME};
 pub use build::seal::seal;
 pub use build::source_filter::{InvalidGlob, MAX_GLOBS, Preset, SourceFilter};
+pub use build::updater::{StopSignal, UpdateReports, Updater};
 pub use dialect::REGISTRY;
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
 pub use files::location::{Location, RootDirectory};
