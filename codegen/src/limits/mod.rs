@@ -156,29 +156,29 @@ fn answer_limits() -> Vec<Limit> {
 }
 
 fn schema_limits() -> Vec<Limit> {
-    use candor_schema::{NEAR_CANDIDATES_MAX, NEAR_CHARS_MAX, SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX};
+    use candor_schema::{MAX_NEAR_CANDIDATES, MAX_NEAR_CHARS, MAX_SCHEMA_DEPTH, MAX_VALUE_DEPTH};
     vec![
         limit(
             "depth of a schema",
-            SCHEMA_DEPTH_MAX,
+            MAX_SCHEMA_DEPTH,
             "the server does not start",
             "invalid_schemas_are_refused",
         ),
         limit(
             "depth of a value whose violations are explained",
-            VALUE_DEPTH_MAX,
+            MAX_VALUE_DEPTH,
             "one violation",
             "value_beyond_the_maximum_depth_is_one_violation",
         ),
         limit(
             "characters of a name that is compared",
-            NEAR_CHARS_MAX,
+            MAX_NEAR_CHARS,
             "no similar name is suggested",
             "long_names_and_late_candidates_are_not_compared",
         ),
         limit(
             "names that are compared",
-            NEAR_CANDIDATES_MAX,
+            MAX_NEAR_CANDIDATES,
             "later names are not compared",
             "long_names_and_late_candidates_are_not_compared",
         ),

@@ -10,7 +10,7 @@ use jsonschema::{
 use serde_json::{Map, Value, json};
 
 /// The most bytes of a compiled pattern.
-const PATTERN_BYTES_MAX: usize = 10 << 20;
+const MAX_PATTERN_BYTES: usize = 10 << 20;
 
 /// The address of a schema without `$id`, for the parts that refer into it.
 const DOCUMENT: &str = "json-schema:///candor";
@@ -74,7 +74,7 @@ fn options<'i>() -> ValidationOptions<'i> {
     jsonschema::options()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES_MAX))
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
         // The format is RFC 5321's mailbox, which has no display name.
         .with_email_options(EmailOptions::default().without_display_text())
         .with_keyword("uniqueItems", |_, rule, _| {

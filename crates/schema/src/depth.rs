@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 /// The most levels of arrays and objects of a checked value.
-pub const VALUE_DEPTH_MAX: usize = 256;
+pub const MAX_VALUE_DEPTH: usize = 256;
 
 /// The most levels of arrays and objects of a schema.
-pub const SCHEMA_DEPTH_MAX: usize = 128;
+pub const MAX_SCHEMA_DEPTH: usize = 128;
 
 /// Returns true if `value` has more than `levels` levels of arrays and objects.
 pub(crate) fn exceeds(value: &Value, levels: usize) -> bool {

@@ -4,7 +4,7 @@ use jsonschema::ValidationError;
 use std::fmt;
 
 /// The most characters of a reason.
-const REASON_CHARS_MAX: usize = 512;
+const MAX_REASON_CHARS: usize = 512;
 
 /// The reason why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl SchemaError {
     pub(crate) fn invalid(error: &ValidationError<'_>) -> Self {
         SchemaError::Invalid {
             at: error.instance_path().to_string(),
-            reason: crate::violation_collector::cut(&error.to_string(), REASON_CHARS_MAX),
+            reason: crate::violation_collector::cut(&error.to_string(), MAX_REASON_CHARS),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 const VALUES_NAMED: usize = 10;
 
 /// The most characters of a value or a pattern that are quoted.
-const QUOTED_CHARS_MAX: usize = 256;
+const MAX_QUOTED_CHARS: usize = 256;
 
 /// Describes the expectation of `keyword: rule`.
 pub(crate) fn expected(keyword: &str, rule: &Value) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn expected(keyword: &str, rule: &Value) -> String {
         "multipleOf" => format!("a multiple of {rule}"),
         "maxLength" => format!("at most {} long", counted(rule, "character")),
         "minLength" => format!("at least {} long", counted(rule, "character")),
-        "pattern" => format!("text that matches {}", cut(text(rule), QUOTED_CHARS_MAX)),
+        "pattern" => format!("text that matches {}", cut(text(rule), MAX_QUOTED_CHARS)),
         "format" => formatted(text(rule)),
         "const" => quoted(rule),
         "enum" => one_of_values(rule),
@@ -45,7 +45,7 @@ fn counted(number: &Value, thing: &str) -> String {
 }
 
 fn quoted(value: &Value) -> String {
-    cut(&value.to_string(), QUOTED_CHARS_MAX)
+    cut(&value.to_string(), MAX_QUOTED_CHARS)
 }
 
 fn one_of_types(rule: &Value) -> String {
@@ -78,7 +78,7 @@ fn formatted(format: &str) -> String {
         "email" => "an email address",
         "uri" => "a URI",
         "uuid" => "a UUID",
-        other => return format!("text in the format {}", cut(other, QUOTED_CHARS_MAX)),
+        other => return format!("text in the format {}", cut(other, MAX_QUOTED_CHARS)),
     };
     String::from(words)
 }

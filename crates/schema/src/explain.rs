@@ -3,7 +3,7 @@
 //! A wrong type ends the checks of its value, except for `enum`, and for the range of a number that
 //! should be an integer. A subschema to which several references lead is tried once on each value.
 
-use crate::depth::VALUE_DEPTH_MAX;
+use crate::depth::MAX_VALUE_DEPTH;
 use crate::hint;
 use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
 use crate::unique_items::first_repeat;
@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 /// The most times that subschemas are tried: one that applies itself twice to each member would
 /// double the work with every level of the value.
-const VISITS_MAX: usize = 4_000_000;
+const MAX_VISITS: usize = 4_000_000;
 
 /// The most steps, into the value or to another subschema, from the root.
-const STEPS_MAX: usize = 4 * VALUE_DEPTH_MAX;
+const MAX_STEPS: usize = 4 * MAX_VALUE_DEPTH;
 
 /// Returns everything that is wrong about `value`; empty if only the library can decide it.
 pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Value) -> Violations {
@@ -25,7 +25,7 @@ pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Va
         subschemas,
         probes,
         report: ViolationCollector::default(),
-        visits_left: VISITS_MAX,
+        visits_left: MAX_VISITS,
     };
     let root = WalkPosition {
         value,
@@ -93,7 +93,7 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn apply(&mut self, id: SubschemaId, spot: WalkPosition<'v, '_>, tried: &mut TriedSubschemas) {
-        if spot.steps > STEPS_MAX || self.visits_left == 0 {
+        if spot.steps > MAX_STEPS || self.visits_left == 0 {
             return;
         }
         self.visits_left -= 1;

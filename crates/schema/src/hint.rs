@@ -1,6 +1,6 @@
 //! Sentences that help to repair an argument, apart from the frozen wording.
 
-use crate::nearest::{NEAR_CHARS_MAX, nearest};
+use crate::nearest::{MAX_NEAR_CHARS, nearest};
 use crate::subschema::{HintSource, Subschema};
 use candor_fault::escape_invisible_into;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 const MEMBERS_SEEN: usize = 256;
 
 /// The most alternatives that a hint names.
-const ALTERNATIVES_MAX: usize = 10;
+const MAX_ALTERNATIVES: usize = 10;
 
 /// Returns the hint for a broken `keyword: rule`.
 pub(crate) fn advice(keyword: &str, rule: &Value) -> HintSource {
@@ -55,7 +55,7 @@ pub(crate) fn alternatives(rule: &Value) -> Option<Vec<String>> {
         _ => None,
     };
     let names: Vec<_> = branches.iter().map(one_name).collect::<Option<_>>()?;
-    (2..=ALTERNATIVES_MAX)
+    (2..=MAX_ALTERNATIVES)
         .contains(&names.len())
         .then_some(names)
 }
@@ -65,7 +65,7 @@ fn only_required(schema: &Value) -> Option<Vec<&str>> {
     let keywords = schema.as_object().filter(|keywords| keywords.len() == 1)?;
     let names = keywords.get("required")?.as_array()?.iter();
     names
-        .map(|name| name.as_str().filter(|name| name.len() <= NEAR_CHARS_MAX))
+        .map(|name| name.as_str().filter(|name| name.len() <= MAX_NEAR_CHARS))
         .collect()
 }
 

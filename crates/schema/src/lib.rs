@@ -31,8 +31,8 @@ mod unique_items;
 mod violation_collector;
 mod wording;
 
-pub use depth::{SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX};
+pub use depth::{MAX_SCHEMA_DEPTH, MAX_VALUE_DEPTH};
 pub use error::SchemaError;
 pub use int::{Int, OutOfRange};
-pub use nearest::{NEAR_CANDIDATES_MAX, NEAR_CHARS_MAX, nearest};
+pub use nearest::{MAX_NEAR_CANDIDATES, MAX_NEAR_CHARS, nearest};
 pub use schema::Schema;

@@ -1,10 +1,10 @@
 //! Finds the allowed name that a mistyped one was probably meant to be.
 
 /// The most characters of a name that is compared.
-pub const NEAR_CHARS_MAX: usize = 64;
+pub const MAX_NEAR_CHARS: usize = 64;
 
 /// The maximum number of names that are compared.
-pub const NEAR_CANDIDATES_MAX: usize = 512;
+pub const MAX_NEAR_CANDIDATES: usize = 512;
 
 /// Names that share a beginning (`repository` and `repo`) are near from this similarity on.
 const SIMILAR: f64 = 0.87;
@@ -28,7 +28,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     known.peek()?;
     let word = folded(word)?;
     known
-        .take(NEAR_CANDIDATES_MAX)
+        .take(MAX_NEAR_CANDIDATES)
         .filter_map(|name| Some((distance(&word, &folded(name)?)?, name)))
         // Of equals, `min_by_key` keeps the first.
         .min_by_key(|(distance, _)| *distance)
@@ -37,7 +37,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 
 /// Returns the name in a form that ignores case and separators; `None` if it is too long.
 fn folded(name: &str) -> Option<String> {
-    if name.chars().nth(NEAR_CHARS_MAX).is_some() {
+    if name.chars().nth(MAX_NEAR_CHARS).is_some() {
         return None;
     }
     let kept = name.chars().filter(|c| !matches!(c, '_' | '-'));
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn long_names_and_late_candidates_are_not_compared() {
-        let long = "x".repeat(NEAR_CHARS_MAX + 1);
+        let long = "x".repeat(MAX_NEAR_CHARS + 1);
         assert_eq!(nearest(&long, [long.as_str()].into_iter()), None);
-        let longest = "x".repeat(NEAR_CHARS_MAX);
+        let longest = "x".repeat(MAX_NEAR_CHARS);
         assert_eq!(
             nearest(&longest, [longest.as_str()].into_iter()),
             Some(longest.as_str())
         );
-        let late = std::iter::repeat_n("zzz", NEAR_CANDIDATES_MAX).chain(["near"]);
+        let late = std::iter::repeat_n("zzz", MAX_NEAR_CANDIDATES).chain(["near"]);
         assert_eq!(nearest("near", late), None);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::compile::compile;
 use crate::decider::{decider, probes};
-use crate::depth::{SCHEMA_DEPTH_MAX, VALUE_DEPTH_MAX, exceeds};
+use crate::depth::{MAX_SCHEMA_DEPTH, MAX_VALUE_DEPTH, exceeds};
 use crate::error::SchemaError;
 use crate::explain::explain;
 use crate::subschema::Subschema;
@@ -29,9 +29,9 @@ impl Schema {
         if !schema.is_object() {
             return Err(SchemaError::NotAnObject);
         }
-        if exceeds(&schema, SCHEMA_DEPTH_MAX) {
+        if exceeds(&schema, MAX_SCHEMA_DEPTH) {
             return Err(SchemaError::TooDeep {
-                limit: SCHEMA_DEPTH_MAX,
+                limit: MAX_SCHEMA_DEPTH,
             });
         }
         let decider = decider(&schema)?;
@@ -62,10 +62,10 @@ impl Schema {
 
     /// Checks a value. Returns everything that is wrong about it, in order.
     ///
-    /// A value nested more than [`VALUE_DEPTH_MAX`] levels deep does not match.
+    /// A value nested more than [`MAX_VALUE_DEPTH`] levels deep does not match.
     pub fn check(&self, value: &Value) -> Result<(), Violations> {
-        if exceeds(value, VALUE_DEPTH_MAX) {
-            let levels = format!("nested at most {VALUE_DEPTH_MAX} levels deep");
+        if exceeds(value, MAX_VALUE_DEPTH) {
+            let levels = format!("nested at most {MAX_VALUE_DEPTH} levels deep");
             // Writing the value out would recurse as deeply as it is nested.
             let kind = if value.is_array() { "array" } else { "object" };
             return Err(whole(&json!({ "omitted": kind }), levels));

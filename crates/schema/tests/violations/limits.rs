@@ -3,7 +3,7 @@
 use candor_fault::{
     NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, ViolationKind, Violations,
 };
-use candor_schema::{Schema, VALUE_DEPTH_MAX};
+use candor_schema::{MAX_VALUE_DEPTH, Schema};
 use serde_json::{Map, Value, json};
 
 const MANY: usize = 100_000;
@@ -129,7 +129,7 @@ fn tree() -> Schema {
 fn violation_at_the_maximum_depth_is_explained() {
     on_a_small_stack(|| {
         let schema = tree();
-        let levels = VALUE_DEPTH_MAX;
+        let levels = MAX_VALUE_DEPTH;
         assert!(schema.check(&nested(levels - 1, json!({}))).is_ok());
         let violations = schema.check(&nested(levels, json!(1))).unwrap_err();
         assert_eq!(violations.shown().len(), 1);
@@ -152,7 +152,7 @@ fn violation_behind_too_many_references_is_reported_once() {
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/l0"}}}),
     );
     let schema = json!({"$ref": "#/$defs/l0", "$defs": definitions});
-    let violations = on_a_small_stack(|| check(schema, &nested(VALUE_DEPTH_MAX, json!(1))));
+    let violations = on_a_small_stack(|| check(schema, &nested(MAX_VALUE_DEPTH, json!(1))));
     assert_eq!(violations.shown().len(), 1);
     let entry = &violations.shown()[0];
     assert_eq!(
@@ -168,7 +168,7 @@ fn value_beyond_the_maximum_depth_is_one_violation() {
     on_a_small_stack(|| {
         let schema = Schema::new(json!({})).unwrap();
         let violations = schema
-            .check(&nested(VALUE_DEPTH_MAX + 1, json!({})))
+            .check(&nested(MAX_VALUE_DEPTH + 1, json!({})))
             .unwrap_err();
         assert_eq!(violations.shown().len(), 1);
         let entry = &violations.shown()[0];

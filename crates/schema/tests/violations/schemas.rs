@@ -1,7 +1,7 @@
 //! Schemas: their text, their vocabulary, and the ones that are refused.
 
 use crate::{describe_violations, rules};
-use candor_schema::{SCHEMA_DEPTH_MAX, Schema, SchemaError};
+use candor_schema::{MAX_SCHEMA_DEPTH, Schema, SchemaError};
 use serde_json::{Value, json};
 
 #[test]
@@ -25,8 +25,8 @@ fn invalid_schemas_are_refused() {
         Schema::new(json!(true)).unwrap_err(),
         SchemaError::NotAnObject
     );
-    let deep = (0..SCHEMA_DEPTH_MAX).fold(json!({}), |inner, _| json!({ "not": inner }));
-    let limit = SCHEMA_DEPTH_MAX;
+    let deep = (0..MAX_SCHEMA_DEPTH).fold(json!({}), |inner, _| json!({ "not": inner }));
+    let limit = MAX_SCHEMA_DEPTH;
     assert_eq!(
         Schema::new(deep).unwrap_err(),
         SchemaError::TooDeep { limit }
@@ -62,9 +62,9 @@ fn invalid_schemas_are_refused() {
 
 #[test]
 fn schema_of_the_maximum_depth_compiles_on_a_small_stack() {
-    let deep = (1..SCHEMA_DEPTH_MAX).fold(json!({}), |inner, _| json!({ "not": inner }));
+    let deep = (1..MAX_SCHEMA_DEPTH).fold(json!({}), |inner, _| json!({ "not": inner }));
     let also =
-        (1..SCHEMA_DEPTH_MAX / 2).fold(json!({}), |inner, _| json!({ "properties": {"a": inner} }));
+        (1..MAX_SCHEMA_DEPTH / 2).fold(json!({}), |inner, _| json!({ "properties": {"a": inner} }));
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     let compiled = thread.spawn(|| [deep, also].map(|schema| Schema::new(schema).is_ok()));
     assert_eq!(compiled.unwrap().join().unwrap(), [true, true]);
