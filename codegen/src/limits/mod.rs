@@ -119,36 +119,36 @@ fn transport_limits() -> Vec<Limit> {
 
 fn answer_limits() -> Vec<Limit> {
     use candor_fault::{
-        CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, QUOTE_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX,
+        MAX_CAUSE_BYTES, MAX_CAUSE_DEPTH, MAX_QUOTE_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS,
     };
     vec![
         limit(
             "violations in an answer",
-            VIOLATIONS_MAX,
+            MAX_VIOLATIONS,
             "the others are counted",
             "kind_past_the_bound_is_found",
         ),
         limit(
             "bytes of a value in a violation",
-            VALUE_MAX_BYTES,
+            MAX_VALUE_BYTES,
             "its type and size instead",
             "large_value_becomes_its_type_and_size",
         ),
         limit(
             "characters of a caller's text in a message",
-            QUOTE_MAX_CHARS,
+            MAX_QUOTE_CHARS,
             "cut with …",
             "quotes_are_escaped_and_cut",
         ),
         limit(
             "levels of a cause",
-            CAUSE_MAX_DEPTH,
+            MAX_CAUSE_DEPTH,
             "cut with a marker",
             "deep_value_is_cut_with_a_marker",
         ),
         limit(
             "bytes of a cause",
-            CAUSE_MAX_BYTES,
+            MAX_CAUSE_BYTES,
             "cut with a marker",
             "cause_of_any_size_stays_within_its_bound",
         ),

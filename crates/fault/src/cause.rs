@@ -7,13 +7,13 @@ use std::error::Error;
 use std::io;
 
 /// The most levels of containers in a cause.
-pub const CAUSE_MAX_DEPTH: usize = 8;
+pub const MAX_CAUSE_DEPTH: usize = 8;
 
 /// The most bytes of JSON in a cause.
-pub const CAUSE_MAX_BYTES: usize = 16 * 1024;
+pub const MAX_CAUSE_BYTES: usize = 16 * 1024;
 
 /// The most errors of a chain that are joined into one message.
-const CHAIN_MAX: usize = 8;
+const MAX_CHAIN: usize = 8;
 
 /// The original failure. A Rust value of this type cannot contain itself, so a cyclic cause does
 /// not exist.
@@ -39,7 +39,7 @@ impl Cause {
         let mut message = error.to_string();
         let mut code = os_code(error);
         let mut source = error.source();
-        for _ in 0..CHAIN_MAX {
+        for _ in 0..MAX_CHAIN {
             let Some(error) = source else { break };
             message.push_str(": ");
             message.push_str(&error.to_string());
@@ -56,7 +56,7 @@ impl Cause {
     pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> Option<String>) {
         match self {
             Cause::Text(text) | Cause::Error { message: text, .. } => hide(text, redact),
-            Cause::Data(value) => hide_texts(value, CAUSE_MAX_DEPTH, redact),
+            Cause::Data(value) => hide_texts(value, MAX_CAUSE_DEPTH, redact),
         }
     }
 
@@ -77,7 +77,7 @@ impl Cause {
             }
             Cause::Data(value) => value.clone(),
         };
-        truncate_json(&whole, CAUSE_MAX_DEPTH, CAUSE_MAX_BYTES)
+        truncate_json(&whole, MAX_CAUSE_DEPTH, MAX_CAUSE_BYTES)
     }
 }
 
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn short_text_is_kept_and_long_text_is_cut() {
         assert_eq!(Cause::from("why").normalised(), json!("why"));
-        let long = Cause::Text("\n".repeat(CAUSE_MAX_BYTES)).normalised();
-        assert!(crate::to_json(&long).len() <= CAUSE_MAX_BYTES);
+        let long = Cause::Text("\n".repeat(MAX_CAUSE_BYTES)).normalised();
+        assert!(crate::to_json(&long).len() <= MAX_CAUSE_BYTES);
         assert!(long.as_str().is_some_and(|text| text.ends_with(CUT)));
     }
 

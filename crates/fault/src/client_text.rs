@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The most characters of a caller's text that are quoted.
-pub const QUOTE_MAX_CHARS: usize = 64;
+pub const MAX_QUOTE_CHARS: usize = 64;
 
 /// A message made of literals, numbers and quoted pieces of the caller's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +34,9 @@ impl ClientText {
         self
     }
 
-    /// Appends the caller's own text: escaped, at most [`QUOTE_MAX_CHARS`] characters.
+    /// Appends the caller's own text: escaped, at most [`MAX_QUOTE_CHARS`] characters.
     pub fn quoting(self, text: &str) -> Self {
-        self.quoting_at_most(text, QUOTE_MAX_CHARS)
+        self.quoting_at_most(text, MAX_QUOTE_CHARS)
     }
 
     /// Quotes like [`ClientText::quoting`], with another bound.
@@ -112,12 +112,12 @@ mod tests {
             .then(" in ")
             .number(7);
         assert_eq!(shown.as_str(), "no a\\u{a}b\\u{202e}c in 7");
-        let whole = "x".repeat(QUOTE_MAX_CHARS);
+        let whole = "x".repeat(MAX_QUOTE_CHARS);
         assert_eq!(ClientText::from("").quoting(&whole).as_str(), whole);
         let long = ClientText::from("").quoting(&(whole + "x"));
         assert_eq!(
             long.as_str(),
-            format!("{}…", "x".repeat(QUOTE_MAX_CHARS - 1))
+            format!("{}…", "x".repeat(MAX_QUOTE_CHARS - 1))
         );
     }
 

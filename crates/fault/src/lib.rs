@@ -63,8 +63,8 @@ mod violation;
 pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ToolOutput};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
 pub use any_fault::{AnyFault, ReplayAnswers};
-pub use cause::{CAUSE_MAX_BYTES, CAUSE_MAX_DEPTH, Cause};
-pub use client_text::{ClientText, QUOTE_MAX_CHARS, escape_invisible, escape_invisible_into};
+pub use cause::{Cause, MAX_CAUSE_BYTES, MAX_CAUSE_DEPTH};
+pub use client_text::{ClientText, MAX_QUOTE_CHARS, escape_invisible, escape_invisible_into};
 pub use code_row::{Code, CodeRow, CodeValue, Reason, RowValue};
 pub use core_registries::{CANDOR_REGISTRY, WIRE_REGISTRY};
 pub use dialect::{Dialect, IncludesCodesOf, Refusal};
@@ -80,6 +80,6 @@ pub use sentence::sentence;
 pub use tool_result::{ResultMeta, ToolResult};
 pub use truncate::{CUT, truncate_json};
 pub use violation::{
-    ArgumentPath, NAME_MAX_CHARS, PathStep, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, Violation,
     ViolationKind, Violations, excerpt,
 };

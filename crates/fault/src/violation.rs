@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 use std::fmt::Write as _;
 
 /// The most violations in an answer; the rest is counted.
-pub const VIOLATIONS_MAX: usize = 50;
+pub const MAX_VIOLATIONS: usize = 50;
 
 /// The most bytes of JSON of a value in a violation.
-pub const VALUE_MAX_BYTES: usize = 512;
+pub const MAX_VALUE_BYTES: usize = 512;
 
 /// The most characters of a member's name in a violation.
-pub const NAME_MAX_CHARS: usize = 256;
+pub const MAX_NAME_CHARS: usize = 256;
 
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Violation {
 }
 
 fn cut_name(name: &mut String) {
-    if let Some((end, _)) = name.char_indices().nth(NAME_MAX_CHARS) {
+    if let Some((end, _)) = name.char_indices().nth(MAX_NAME_CHARS) {
         name.truncate(end);
         name.pop();
         name.push('…');
@@ -157,7 +157,7 @@ impl PartialEq for Violation {
     }
 }
 
-/// The violations of one call, in order: the first [`VIOLATIONS_MAX`], and the number of the others.
+/// The violations of one call, in order: the first [`MAX_VIOLATIONS`], and the number of the others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Violations {
     shown: Vec<Violation>,
@@ -169,7 +169,7 @@ impl Violations {
     /// Adds a violation. Past the bound it is only counted, but the first of each kind is kept.
     pub fn push(&mut self, mut violation: Violation) {
         violation.cut_names();
-        if self.shown.len() < VIOLATIONS_MAX {
+        if self.shown.len() < MAX_VIOLATIONS {
             self.shown.push(violation);
             return;
         }
@@ -182,7 +182,7 @@ impl Violations {
 
     /// Returns true if a violation of this kind would only be counted, so that its text is not needed.
     pub fn is_only_counted(&self, kind: ViolationKind) -> bool {
-        self.shown.len() >= VIOLATIONS_MAX && self.all_kinds().any(|known| known.kind() == kind)
+        self.shown.len() >= MAX_VIOLATIONS && self.all_kinds().any(|known| known.kind() == kind)
     }
 
     /// Counts a violation without its text.
@@ -225,12 +225,12 @@ impl FromIterator<Violation> for Violations {
     }
 }
 
-/// Returns the value, or its JSON type and size if it has more than [`VALUE_MAX_BYTES`].
+/// Returns the value, or its JSON type and size if it has more than [`MAX_VALUE_BYTES`].
 pub fn excerpt(value: &Value) -> Box<RawValue> {
     let mut short = ShortText(Vec::new(), 0);
     // The writer accepts everything, so writing cannot fail.
     let _ = serde_json::to_writer(&mut short, value);
-    let text = if short.1 <= VALUE_MAX_BYTES {
+    let text = if short.1 <= MAX_VALUE_BYTES {
         String::from_utf8(short.0).unwrap_or_default()
     } else {
         #[derive(Serialize)]
@@ -263,7 +263,7 @@ struct ShortText(Vec<u8>, usize);
 impl std::io::Write for ShortText {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.1 += bytes.len();
-        if self.1 <= VALUE_MAX_BYTES {
+        if self.1 <= MAX_VALUE_BYTES {
             self.0.extend_from_slice(bytes);
         }
         Ok(bytes.len())
@@ -297,9 +297,9 @@ mod tests {
 
     #[test]
     fn kind_past_the_bound_is_found() {
-        let many = (0..VIOLATIONS_MAX + 9).map(|_| violation("enum", &["a"]));
+        let many = (0..MAX_VIOLATIONS + 9).map(|_| violation("enum", &["a"]));
         let all: Violations = many.chain([violation("required", &[])]).collect();
-        assert_eq!(all.shown().len(), VIOLATIONS_MAX);
+        assert_eq!(all.shown().len(), MAX_VIOLATIONS);
         assert_eq!(all.omitted(), 10);
         assert_eq!(
             all.first_by_kind().map(Violation::kind),
@@ -309,18 +309,18 @@ mod tests {
 
     #[test]
     fn long_name_is_cut() {
-        let name = "é".repeat(NAME_MAX_CHARS);
+        let name = "é".repeat(MAX_NAME_CHARS);
         let mut long = violation("additionalProperties", &[&name, &format!("{name}é")]);
         long.params = json!({ "additionalProperty": format!("{name}é") });
         let all: Violations = [long].into_iter().collect();
-        let cut = format!("{}…", "é".repeat(NAME_MAX_CHARS - 1));
+        let cut = format!("{}…", "é".repeat(MAX_NAME_CHARS - 1));
         assert_eq!(all.shown()[0].field(), format!("{name}.{cut}.{cut}"));
     }
 
     #[test]
     fn large_value_becomes_its_type_and_size() {
-        let text = "x".repeat(VALUE_MAX_BYTES - 2);
-        assert_eq!(excerpt(&json!(text)).get().len(), VALUE_MAX_BYTES);
+        let text = "x".repeat(MAX_VALUE_BYTES - 2);
+        assert_eq!(excerpt(&json!(text)).get().len(), MAX_VALUE_BYTES);
         assert_eq!(
             excerpt(&json!(text + "x")).get(),
             r#"{"omitted":"string","bytes":513}"#

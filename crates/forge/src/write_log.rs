@@ -4,7 +4,7 @@
 use crate::dialect::Github;
 use candor_audit::{AppendError, Log, LogOptions, TornBytes};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_fault::{Effect, Timestamp, ToolOutput, VALUE_MAX_BYTES, excerpt, iso_millis};
+use candor_fault::{Effect, MAX_VALUE_BYTES, Timestamp, ToolOutput, excerpt, iso_millis};
 use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, Peer};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -285,7 +285,7 @@ pub(crate) fn summary(arguments: &Value) -> Value {
 fn short(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(short_file).collect()),
-        Value::String(text) if text.len() > VALUE_MAX_BYTES => {
+        Value::String(text) if text.len() > MAX_VALUE_BYTES => {
             json!({ "omitted": "string", "bytes": text.len() })
         }
         other => serde_json::from_str(excerpt(other).get()).unwrap_or(Value::Null),

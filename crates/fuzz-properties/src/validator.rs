@@ -1,6 +1,6 @@
 //! The explanation of wrong arguments agrees with the decision, for any schema and value.
 
-use candor_fault::VIOLATIONS_MAX;
+use candor_fault::MAX_VIOLATIONS;
 use candor_schema::Schema;
 use serde_json::Value;
 
@@ -31,6 +31,6 @@ pub fn validator(bytes: &[u8]) {
     );
     if let Err(violations) = first {
         assert!(!violations.is_empty(), "a refusal has a reason");
-        assert!(violations.shown().len() <= VIOLATIONS_MAX);
+        assert!(violations.shown().len() <= MAX_VIOLATIONS);
     }
 }

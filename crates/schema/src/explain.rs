@@ -8,7 +8,7 @@ use crate::hint;
 use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
 use crate::unique_items::first_repeat;
 use crate::violation_collector::{ValueLocation, ViolationCollector, cut};
-use candor_fault::{NAME_MAX_CHARS, Violations};
+use candor_fault::{MAX_NAME_CHARS, Violations};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -172,7 +172,7 @@ impl<'v> Walk<'_, 'v> {
     fn closed(&mut self, rule_text: &RuleText, node: &Subschema, spot: &WalkPosition<'v, '_>) {
         for (members, name, _) in unknown(spot.value, node) {
             self.say(rule_text, spot, || {
-                let params = json!({"additionalProperty": cut(name, NAME_MAX_CHARS)});
+                let params = json!({"additionalProperty": cut(name, MAX_NAME_CHARS)});
                 let hint = hint::unknown(name, node, members);
                 (with_params(rule_text, params), hint)
             });

@@ -2,7 +2,7 @@
 
 use crate::subschema::RuleText;
 use candor_fault::{
-    ArgumentPath, NAME_MAX_CHARS, PathStep, VIOLATIONS_MAX, Violation, Violations, excerpt,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, Violation, Violations, excerpt,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,7 +26,7 @@ impl ValueLocation<'_> {
             location = match location {
                 ValueLocation::Root => break,
                 ValueLocation::Member(parent, name) => {
-                    steps.push(PathStep::Member(cut(name, NAME_MAX_CHARS)));
+                    steps.push(PathStep::Member(cut(name, MAX_NAME_CHARS)));
                     parent
                 }
                 ValueLocation::Item(parent, index) => {
@@ -92,7 +92,7 @@ impl<'v> ViolationCollector<'v> {
     }
 
     fn only_counts(&self, keyword: &'static str, location: &ValueLocation<'_>) -> bool {
-        if self.violations.shown().len() < VIOLATIONS_MAX {
+        if self.violations.shown().len() < MAX_VIOLATIONS {
             return false;
         }
         // The kind depends on the keyword, and on whether the location is the root.
@@ -132,11 +132,11 @@ mod tests {
 
     #[test]
     fn long_names_are_cut_in_paths() {
-        let long = "ä".repeat(NAME_MAX_CHARS + 1);
+        let long = "ä".repeat(MAX_NAME_CHARS + 1);
         let list = ValueLocation::Member(&ValueLocation::Root, "list");
         let item = ValueLocation::Item(&list, 3);
         let location = ValueLocation::Member(&item, &long);
-        let shortened = format!("{}…", "ä".repeat(NAME_MAX_CHARS - 1));
+        let shortened = format!("{}…", "ä".repeat(MAX_NAME_CHARS - 1));
         assert_eq!(location.path().pointer(), format!("/list/3/{shortened}"));
         assert_eq!(ValueLocation::Root.path().pointer(), "root");
     }

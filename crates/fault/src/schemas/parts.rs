@@ -1,6 +1,6 @@
 //! The parts that schemas of failing answers are made of.
 
-use crate::{Class, CodeRow, CodeValue, Effect, Retry, VIOLATIONS_MAX};
+use crate::{Class, CodeRow, CodeValue, Effect, MAX_VIOLATIONS, Retry};
 use serde_json::{Map, Value, json};
 
 /// The revision of JSON Schema that all schemas use.
@@ -51,7 +51,7 @@ pub fn json_pointer() -> Value {
 
 /// Returns the schema of a list of violations, with at most as many entries as an answer contains.
 pub fn violation_list(entry: Value) -> Value {
-    json!({ "type": "array", "maxItems": VIOLATIONS_MAX, "items": entry })
+    json!({ "type": "array", "maxItems": MAX_VIOLATIONS, "items": entry })
 }
 
 /// Returns the schema of one of the codes of these rows.

@@ -1,7 +1,7 @@
 //! Bounds: the violations of a large, deep or hostile value are few and found quickly.
 
 use candor_fault::{
-    NAME_MAX_CHARS, VALUE_MAX_BYTES, VIOLATIONS_MAX, Violation, ViolationKind, Violations,
+    MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, Violation, ViolationKind, Violations,
 };
 use candor_schema::{MAX_VALUE_DEPTH, Schema};
 use serde_json::{Map, Value, json};
@@ -17,10 +17,10 @@ fn many_wrong_items_are_counted() {
     let schema = json!({"items": {"type": "object", "required": ["sku"]}});
     let value = Value::from(vec![json!({}); MANY]);
     let violations = check(schema, &value);
-    assert_eq!(violations.shown().len(), VIOLATIONS_MAX);
-    assert_eq!(violations.omitted(), (MANY - VIOLATIONS_MAX) as u64);
+    assert_eq!(violations.shown().len(), MAX_VIOLATIONS);
+    assert_eq!(violations.omitted(), (MANY - MAX_VIOLATIONS) as u64);
     assert_eq!(violations.shown()[49].path.pointer(), "/49");
-    assert_eq!(violations.all_kinds().count(), VIOLATIONS_MAX);
+    assert_eq!(violations.all_kinds().count(), MAX_VIOLATIONS);
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn many_unknown_members_are_counted() {
     let schema = json!({"properties": {"name0": {}, "other": {}}, "additionalProperties": false, "required": ["name0", "other"]});
     let members: Map<_, _> = (1..=MANY).map(|n| (format!("name{n}"), json!(1))).collect();
     let violations = check(schema, &Value::Object(members));
-    assert_eq!(violations.shown().len(), VIOLATIONS_MAX);
-    assert_eq!(violations.omitted(), (MANY + 2 - VIOLATIONS_MAX) as u64);
+    assert_eq!(violations.shown().len(), MAX_VIOLATIONS);
+    assert_eq!(violations.omitted(), (MANY + 2 - MAX_VIOLATIONS) as u64);
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn first_violation_of_each_kind_is_kept_past_the_bound() {
     let mut items = vec![json!({"a": 2}); 60];
     items.push(json!({"a": 2, "b": 1, "c": 1}));
     let violations = check(schema, &Value::from(items));
-    assert_eq!(violations.shown().len(), VIOLATIONS_MAX);
+    assert_eq!(violations.shown().len(), MAX_VIOLATIONS);
     assert_eq!(violations.omitted(), 13);
     let later: Vec<_> = violations
         .all_kinds()
-        .skip(VIOLATIONS_MAX)
+        .skip(MAX_VIOLATIONS)
         .map(Violation::kind)
         .collect();
     assert_eq!(later, [ViolationKind::Unknown, ViolationKind::Type]);
@@ -59,13 +59,13 @@ fn root_that_is_not_an_object_has_its_own_kind() {
 
 #[test]
 fn long_values_and_names_are_cut() {
-    let long = "ü".repeat(NAME_MAX_CHARS + 1);
-    let shortened = format!("{}…", "ü".repeat(NAME_MAX_CHARS - 1));
+    let long = "ü".repeat(MAX_NAME_CHARS + 1);
+    let shortened = format!("{}…", "ü".repeat(MAX_NAME_CHARS - 1));
     let violations = check(json!({"additionalProperties": false}), &json!({ &long: 1 }));
     let entry = &violations.shown()[0];
     assert_eq!(entry.params, json!({ "additionalProperty": &shortened }));
     assert_eq!(entry.value.get(), r#"{"omitted":"object","bytes":520}"#);
-    assert!(entry.value.get().len() <= VALUE_MAX_BYTES);
+    assert!(entry.value.get().len() <= MAX_VALUE_BYTES);
 
     let violations = check(
         json!({"additionalProperties": {"type": "null"}}),
@@ -187,5 +187,5 @@ fn schema_whose_work_doubles_with_each_level_is_stopped() {
     let tree = json!({"type": ["object", "integer"], "allOf": [below, below]});
     let schema = json!({"$ref": "#/$defs/tree", "$defs": {"tree": tree}});
     let violations = on_a_small_stack(|| check(schema, &nested(100, json!("x"))));
-    assert_eq!(violations.shown().len(), VIOLATIONS_MAX);
+    assert_eq!(violations.shown().len(), MAX_VIOLATIONS);
 }

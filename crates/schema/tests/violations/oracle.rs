@@ -1,6 +1,6 @@
 //! Violations of objects and arrays, compared with a simple oracle.
 
-use candor_fault::{VIOLATIONS_MAX, Violations};
+use candor_fault::{MAX_VIOLATIONS, Violations};
 use candor_schema::Schema;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -58,8 +58,8 @@ fn check(schema: Value, value: &Value) -> (Vec<String>, u64) {
 
 /// Returns the first violations and the number of the others.
 fn cap(mut violations: Vec<String>) -> (Vec<String>, u64) {
-    let more = violations.len().saturating_sub(VIOLATIONS_MAX) as u64;
-    violations.truncate(VIOLATIONS_MAX);
+    let more = violations.len().saturating_sub(MAX_VIOLATIONS) as u64;
+    violations.truncate(MAX_VIOLATIONS);
     (violations, more)
 }
 

@@ -154,7 +154,7 @@ fn cause_of_any_size_stays_within_its_bound() {
                 json!({ "argv": ["cargo"], "output_tail": "x\n".repeat(100_000) }),
             ));
     let text = Workspace::envelope(&fault, Some("run_preflight"), AT);
-    assert!(text.len() < candor_fault::CAUSE_MAX_BYTES + 512);
+    assert!(text.len() < candor_fault::MAX_CAUSE_BYTES + 512);
     assert!(text.contains(candor_fault::CUT));
 }
 
