@@ -1,13 +1,13 @@
 //! The bounds of the order tools.
 
 use super::{Limit, limit, mib, seconds};
-use candor_orders::faulty::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
-use candor_orders::http::{BODY_MAX, FAILURE_MAX, NEXT_MAX, VALUES_MAX, WAIT_MAX};
-use candor_orders::model::{MONEY_DIGITS, QUANTITY_MAX};
-use candor_orders::sql::{IMPORT_MAX, STOCK_MAX};
+use candor_orders::faulty::{MAX_SCRIPT, MAX_SCRIPT_CALLS, MAX_SCRIPT_RULES, MAX_SCRIPT_WAIT};
+use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUES, MAX_WAIT};
+use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
+use candor_orders::sql::{MAX_IMPORT, MAX_STOCK};
 use candor_orders::{
-    CALLS_A_MINUTE, CURSOR_MAX, DEADLINE, FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX, NOTES_MAX,
-    PAGE_DEFAULT, PAGE_MAX, POSITION_MAX, REASON_MAX, TEXT_MAX, TOOL_CALLS_A_MINUTE,
+    CALLS_A_MINUTE, DEADLINE, MAX_CURSOR, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST, MAX_NOTES,
+    MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_TEXT, PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
 };
 
 /// The test that has every wrong argument.
@@ -21,8 +21,8 @@ fn kib(bytes: usize) -> String {
 pub(super) fn argument_limits() -> Vec<Limit> {
     let schema = "2001, −32602";
     vec![
-        limit("lines of an order", LINES_MAX, schema, ARGUMENTS),
-        limit("units of a line", QUANTITY_MAX, schema, ARGUMENTS),
+        limit("lines of an order", MAX_LINES, schema, ARGUMENTS),
+        limit("units of a line", MAX_QUANTITY, schema, ARGUMENTS),
         limit(
             "digits of an amount, and of a sum",
             MONEY_DIGITS,
@@ -31,31 +31,31 @@ pub(super) fn argument_limits() -> Vec<Limit> {
         ),
         limit(
             "tags, custom fields, tracking numbers",
-            LIST_MAX,
+            MAX_LIST,
             schema,
             ARGUMENTS,
         ),
-        limit("values of one filter", FILTER_MAX, schema, ARGUMENTS),
+        limit("values of one filter", MAX_FILTER, schema, ARGUMENTS),
         limit(
             "entities of a page",
-            format!("{PAGE_DEFAULT}, at most {PAGE_MAX} with `pageSize`"),
+            format!("{PAGE_DEFAULT}, at most {MAX_PAGE_SIZE} with `pageSize`"),
             schema,
             ARGUMENTS,
         ),
         limit(
             "characters of a name, SKU or line of an address",
-            TEXT_MAX,
+            MAX_TEXT,
             schema,
             ARGUMENTS,
         ),
         limit(
             "characters of an idempotencyKey",
-            KEY_MAX,
+            MAX_KEY,
             schema,
             ARGUMENTS,
         ),
-        limit("characters of notes", NOTES_MAX, schema, ARGUMENTS),
-        limit("characters of a cursor", CURSOR_MAX, schema, ARGUMENTS),
+        limit("characters of notes", MAX_NOTES, schema, ARGUMENTS),
+        limit("characters of a cursor", MAX_CURSOR, schema, ARGUMENTS),
     ]
 }
 
@@ -83,52 +83,52 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
         ),
         limit(
             "an answer of an adapter over HTTP",
-            mib(BODY_MAX),
+            mib(MAX_BODY),
             useless,
             "endless_body_is_read_to_its_bound",
         ),
         limit(
             "the body of a failure of an adapter",
-            kib(FAILURE_MAX),
+            kib(MAX_FAILURE_BODY),
             "the rest is not read",
             "endless_failure_is_read_to_its_bound",
         ),
         limit(
             "JSON values in an answer of an adapter",
-            VALUES_MAX,
+            MAX_VALUES,
             useless,
             "answer_with_too_many_values_is_refused",
         ),
         limit(
             "a cursor of an adapter over HTTP, and a position of any adapter",
-            format!("{NEXT_MAX} and {POSITION_MAX} bytes"),
+            format!("{MAX_NEXT_CURSOR} and {MAX_POSITION} bytes"),
             useless,
             "position_too_long_for_a_cursor_is_an_invalid_response",
         ),
         limit(
             "a wait that an adapter requests",
-            seconds(WAIT_MAX),
+            seconds(MAX_WAIT),
             "reduced to the bound",
             "every_status_of_a_change",
         ),
         limit(
             "characters of an adapter's own code",
-            REASON_MAX,
+            MAX_REASON,
             "`BACKEND_REFUSED`",
             "every_answer_of_a_change",
         ),
         limit(
             "an imported catalogue, and units of one SKU at one location",
-            format!("{}, {STOCK_MAX}", mib(IMPORT_MAX as usize)),
+            format!("{}, {MAX_STOCK}", mib(MAX_IMPORT as usize)),
             "refused, nothing changed",
             "invalid_catalogue_is_explained",
         ),
         limit(
             "a script of faults",
             format!(
-                "{}, {SCRIPT_RULES_MAX} rules, {SCRIPT_CALLS_MAX} calls of a rule, waits of {} s",
-                kib(SCRIPT_MAX),
-                SCRIPT_WAIT_MAX / 1000
+                "{}, {MAX_SCRIPT_RULES} rules, {MAX_SCRIPT_CALLS} calls of a rule, waits of {} s",
+                kib(MAX_SCRIPT),
+                MAX_SCRIPT_WAIT / 1000
             ),
             "refused at start",
             "script_error_names_its_path",

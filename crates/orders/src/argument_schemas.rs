@@ -1,32 +1,32 @@
 //! The JSON Schemas of the tools' arguments. The published schema is the one that is enforced.
 
-use crate::cursor::CURSOR_MAX;
+use crate::cursor::MAX_CURSOR;
 use crate::model::field_schemas::{
     amount, closed_object, definition_pointer, line, line_definition, notes, reference, text,
     with_definitions, with_description,
 };
-use crate::model::{OrderStatus, PAGE_DEFAULT, PAGE_MAX, QUANTITY_MAX, TEXT_MAX};
+use crate::model::{MAX_PAGE_SIZE, MAX_QUANTITY, MAX_TEXT, OrderStatus, PAGE_DEFAULT};
 use serde_json::{Map, Value, json};
 
 /// The most lines of an order.
-pub const LINES_MAX: usize = 500;
+pub const MAX_LINES: usize = 500;
 
 /// The most values of one filter.
-pub const FILTER_MAX: usize = 100;
+pub const MAX_FILTER: usize = 100;
 
 /// The most tags, custom fields or tracking numbers.
-pub const LIST_MAX: usize = 50;
+pub const MAX_LIST: usize = 50;
 
 /// The longest idempotency key, in characters.
-pub const KEY_MAX: usize = 255;
+pub const MAX_KEY: usize = 255;
 
 /// One `@` with text on both sides. Only sending mail can prove more.
 const EMAIL: &str = r"^[^@\s]+@[^@\s]+$";
 
-const EMAIL_MAX: usize = 254;
+const MAX_EMAIL: usize = 254;
 
 // Keys and email addresses use the definition of a line.
-const _: () = assert!(KEY_MAX == TEXT_MAX && EMAIL_MAX < TEXT_MAX);
+const _: () = assert!(MAX_KEY == MAX_TEXT && MAX_EMAIL < MAX_TEXT);
 
 /// Returns the schema of a tool's arguments, with the definitions that it refers to.
 pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
@@ -47,16 +47,16 @@ fn list(description: &str, items: Value, most: usize) -> Value {
 fn any_list(description: &str, items: Value) -> Value {
     with_description(
         description,
-        json!({ "type": "array", "maxItems": LIST_MAX, "items": items }),
+        json!({ "type": "array", "maxItems": MAX_LIST, "items": items }),
     )
 }
 
 fn email() -> Value {
-    json!({ "maxLength": EMAIL_MAX, "pattern": EMAIL, "$ref": definition_pointer("line") })
+    json!({ "maxLength": MAX_EMAIL, "pattern": EMAIL, "$ref": definition_pointer("line") })
 }
 
 fn quantity() -> Value {
-    json!({ "type": "integer", "minimum": 1, "maximum": QUANTITY_MAX })
+    json!({ "type": "integer", "minimum": 1, "maximum": MAX_QUANTITY })
 }
 
 /// The key that every change has.
@@ -107,7 +107,7 @@ fn customer() -> Value {
 }
 
 fn custom_fields() -> Value {
-    let value = line(0, TEXT_MAX);
+    let value = line(0, MAX_TEXT);
     any_list(
         "",
         closed_object(
@@ -138,7 +138,7 @@ pub(crate) fn new_order() -> Value {
             "externalId": text("Your own id for the order; no other order may have it"),
             "name": text(""),
             "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "description": "ISO 4217; the store's if absent" },
-            "lineItems": list("", new_line(), LINES_MAX),
+            "lineItems": list("", new_line(), MAX_LINES),
             "customer": customer(),
             "shippingAddress": address(),
             "billingAddress": address(),
@@ -176,7 +176,7 @@ pub(crate) fn line_quantities(description: &str) -> Value {
         &["sku", "quantity"],
         json!({ "sku": text(""), "quantity": quantity() }),
     );
-    list(description, line, LINES_MAX)
+    list(description, line, MAX_LINES)
 }
 
 pub(crate) fn reason() -> Value {
@@ -202,11 +202,11 @@ fn filter(name: &str) -> Value {
             let words = OrderStatus::ALL.map(OrderStatus::word);
             list("", json!({ "type": "string", "enum": words }), words.len())
         }
-        "emails" => list("", email(), FILTER_MAX),
+        "emails" => list("", email(), MAX_FILTER),
         "createdAtMin" | "createdAtMax" | "updatedAtMin" | "updatedAtMax" => {
             json!({ "type": "string", "format": "date-time", "maxLength": 64 })
         }
-        _ => list("", text(""), FILTER_MAX),
+        _ => list("", text(""), MAX_FILTER),
     }
 }
 
@@ -216,13 +216,12 @@ pub(crate) fn query(filters: &[&str]) -> Value {
         .iter()
         .map(|name| ((*name).to_owned(), filter(name)))
         .collect();
-    let size =
-        json!({ "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_DEFAULT });
+    let size = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_DEFAULT });
     properties.insert(String::from("pageSize"), size);
     let cursor = json!({
         "type": "string",
         "minLength": 1,
-        "maxLength": CURSOR_MAX,
+        "maxLength": MAX_CURSOR,
         "description": "nextCursor of the last page, with the same filters"
     });
     properties.insert(String::from("cursor"), cursor);

@@ -10,10 +10,10 @@ use sha2::{Digest as _, Sha256};
 const CHECK: usize = 8;
 
 /// The longest cursor that is accepted, in characters.
-pub const CURSOR_MAX: usize = 1024;
+pub const MAX_CURSOR: usize = 1024;
 
-/// The longest position of an adapter, in bytes. Its cursor has [`CURSOR_MAX`] characters.
-pub const POSITION_MAX: usize = CURSOR_MAX / 4 * 3 - CHECK;
+/// The longest position of an adapter, in bytes. Its cursor has [`MAX_CURSOR`] characters.
+pub const MAX_POSITION: usize = MAX_CURSOR / 4 * 3 - CHECK;
 
 /// Writes the cursor of a position in this query.
 pub(crate) fn write(operation: OrderOperation, filters: &Filters, position: &str) -> String {
@@ -76,8 +76,8 @@ mod tests {
                 &"x".repeat(length),
             )
         };
-        assert_eq!(written(POSITION_MAX).len(), CURSOR_MAX);
-        assert!(written(POSITION_MAX + 1).len() > CURSOR_MAX);
+        assert_eq!(written(MAX_POSITION).len(), MAX_CURSOR);
+        assert!(written(MAX_POSITION + 1).len() > MAX_CURSOR);
     }
 
     #[test]

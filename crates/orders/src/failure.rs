@@ -86,7 +86,7 @@ pub enum RefusalReason {
 }
 
 /// The longest identifier of an order system, in bytes.
-pub const REASON_MAX: usize = 64;
+pub const MAX_REASON: usize = 64;
 
 impl RefusalReason {
     /// Returns the identifier of an order system, or `None` if it does not have the form of one.
@@ -96,7 +96,7 @@ impl RefusalReason {
             .next()
             .is_some_and(|byte| byte.is_ascii_uppercase());
         let rest = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        let fits = name.len() <= REASON_MAX && name.bytes().all(rest);
+        let fits = name.len() <= MAX_REASON && name.bytes().all(rest);
         (first && fits).then(|| RefusalReason::Custom(name.to_owned()))
     }
 }

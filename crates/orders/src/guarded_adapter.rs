@@ -1,7 +1,7 @@
 //! An adapter with its guard: breaker, deadline and retry, in this order.
 
 use crate::adapter::DEADLINE;
-use crate::cursor::POSITION_MAX;
+use crate::cursor::MAX_POSITION;
 use crate::{
     Adapter, Failure, FinalFailure, IdempotencyKey, RefusalReason, Request, RequestContext,
     Response,
@@ -165,7 +165,7 @@ impl GuardedAdapter {
         let fits = match &response {
             Response::One(_) => request.operation().changes(),
             Response::Page { next, .. } => {
-                let short = |position: &String| position.len() <= POSITION_MAX;
+                let short = |position: &String| position.len() <= MAX_POSITION;
                 !request.operation().changes() && next.as_ref().is_none_or(short)
             }
         };

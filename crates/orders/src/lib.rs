@@ -20,12 +20,12 @@ pub use adapter::{
     Adapter, AdapterFuture, DEADLINE, IdempotencyKey, OrderOperation, Request, RequestContext,
     Response,
 };
-pub use argument_schemas::{FILTER_MAX, KEY_MAX, LINES_MAX, LIST_MAX};
-pub use cursor::{CURSOR_MAX, POSITION_MAX};
+pub use argument_schemas::{MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
+pub use cursor::{MAX_CURSOR, MAX_POSITION};
 pub use dialect::REGISTRY;
 pub use failure::{
-    Failure, FinalFailure, OrderRefusal, OrderRule, REASON_MAX, RefusalReason, RuleViolation,
+    Failure, FinalFailure, MAX_REASON, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
 };
 pub use guarded_adapter::GuardConfig;
-pub use model::{EntityQuery, Filters, NOTES_MAX, PAGE_DEFAULT, PAGE_MAX, TEXT_MAX};
+pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};
 pub use server::{CALLS_A_MINUTE, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE};

@@ -23,7 +23,7 @@ pub const REQUEST_TIME: Duration = Duration::from_secs(30);
 const CLIENT: &str = "candor-check";
 
 /// The most characters of an order system's text that are shown.
-const WORDS_MAX: usize = 120;
+const MAX_WORDS: usize = 120;
 
 /// The reason why a check did not pass.
 #[derive(Debug)]
@@ -281,8 +281,8 @@ pub(super) fn shown(text: &str) -> String {
             true => ' ',
             false => one,
         });
-    let mut shown: String = safe.take(WORDS_MAX).collect();
-    if text.chars().nth(WORDS_MAX).is_some() {
+    let mut shown: String = safe.take(MAX_WORDS).collect();
+    if text.chars().nth(MAX_WORDS).is_some() {
         shown.push('…');
     }
     shown

@@ -86,10 +86,10 @@ const RESERVED: [&str; 5] = [
 ];
 
 /// The most bytes of JSON of the further facts.
-const CONTEXT_MAX_BYTES: usize = 8 * 1024;
+const MAX_CONTEXT_BYTES: usize = 8 * 1024;
 
 /// The most levels of containers of the further facts.
-const CONTEXT_MAX_DEPTH: usize = 4;
+const MAX_CONTEXT_DEPTH: usize = 4;
 
 /// Returns the further facts within their bounds, without reserved members.
 fn further_facts(facts: &Map<String, Value>) -> Value {
@@ -99,8 +99,8 @@ fn further_facts(facts: &Map<String, Value>) -> Value {
     let allowed = allowed.map(|(name, fact)| (name.clone(), fact.clone()));
     truncate_json(
         &Value::Object(allowed.collect()),
-        CONTEXT_MAX_DEPTH,
-        CONTEXT_MAX_BYTES,
+        MAX_CONTEXT_DEPTH,
+        MAX_CONTEXT_BYTES,
     )
 }
 

@@ -3,7 +3,7 @@
 mod injection;
 mod script;
 
-pub use script::{SCRIPT_CALLS_MAX, SCRIPT_MAX, SCRIPT_RULES_MAX, SCRIPT_WAIT_MAX};
+pub use script::{MAX_SCRIPT, MAX_SCRIPT_CALLS, MAX_SCRIPT_RULES, MAX_SCRIPT_WAIT};
 pub use script::{Script, ScriptError};
 
 use crate::{

@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU64;
 
-pub const SCRIPT_MAX: usize = 256 * 1024;
+pub const MAX_SCRIPT: usize = 256 * 1024;
 
 /// The most rules of a script.
-pub const SCRIPT_RULES_MAX: usize = 100;
+pub const MAX_SCRIPT_RULES: usize = 100;
 
 /// The most call numbers of a rule.
-pub const SCRIPT_CALLS_MAX: usize = 1_000;
+pub const MAX_SCRIPT_CALLS: usize = 1_000;
 
 /// The longest time in a script, in milliseconds.
-pub const SCRIPT_WAIT_MAX: u64 = 3_600_000;
+pub const MAX_SCRIPT_WAIT: u64 = 3_600_000;
 
 /// A script of faults: which calls fail, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,13 +140,13 @@ struct RawRule<'a> {
 impl Script {
     /// Parses a script.
     pub fn read(text: &str) -> Result<Script, ScriptError> {
-        if text.len() > SCRIPT_MAX {
-            let what = format!("it is larger than {SCRIPT_MAX} bytes");
+        if text.len() > MAX_SCRIPT {
+            let what = format!("it is larger than {MAX_SCRIPT} bytes");
             return Err(ScriptError::new("", what));
         }
         let written: RawScript<'_> = read_object("", text)?;
-        if written.rules.len() > SCRIPT_RULES_MAX {
-            let what = format!("more than {SCRIPT_RULES_MAX} rules");
+        if written.rules.len() > MAX_SCRIPT_RULES {
+            let what = format!("more than {MAX_SCRIPT_RULES} rules");
             return Err(ScriptError::new("rules", what));
         }
         let rules = written.rules.iter().enumerate();
@@ -178,8 +178,8 @@ fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> 
     let written: RawRule<'_> = read_object(&path, text.get())?;
     let at = |name: &str| format!("{path}.{name}");
     let fault: InjectedFault = read_object(&at("fault"), written.fault.get())?;
-    if fault.wait() > SCRIPT_WAIT_MAX {
-        let what = format!("longer than {SCRIPT_WAIT_MAX} ms");
+    if fault.wait() > MAX_SCRIPT_WAIT {
+        let what = format!("longer than {MAX_SCRIPT_WAIT} ms");
         return Err(ScriptError::new(at("fault"), what));
     }
     let when = match (written.percent, written.every, &written.calls) {
@@ -210,8 +210,8 @@ fn read_rule(number: usize, text: &RawValue) -> Result<ScriptRule, ScriptError> 
 }
 
 fn numbers(path: String, calls: &[u64]) -> Result<BTreeSet<u64>, ScriptError> {
-    if calls.is_empty() || calls.len() > SCRIPT_CALLS_MAX {
-        let what = format!("must name 1 to {SCRIPT_CALLS_MAX} calls");
+    if calls.is_empty() || calls.len() > MAX_SCRIPT_CALLS {
+        let what = format!("must name 1 to {MAX_SCRIPT_CALLS} calls");
         return Err(ScriptError::new(path, what));
     }
     if calls.contains(&0) {
@@ -288,8 +288,8 @@ mod tests {
             |rule: &str| format!(r#"{{"rules":[{{"every":1,"fault":{{"kind":"hang"}}}},{rule}]}}"#);
         let fault = |fault: &str| rule(&format!(r#"{{"every":1,"fault":{fault}}}"#));
         let hang = r#""fault":{"kind":"hang"}"#;
-        let calls = vec!["1"; SCRIPT_CALLS_MAX + 1].join(",");
-        let rules = vec!["0"; SCRIPT_RULES_MAX + 1].join(",");
+        let calls = vec!["1"; MAX_SCRIPT_CALLS + 1].join(",");
+        let rules = vec!["0"; MAX_SCRIPT_RULES + 1].join(",");
         let texts = [
             String::from("{"),
             String::from("[]"),
@@ -298,7 +298,7 @@ mod tests {
             String::from(r#"{"seed":-1,"rules":[]}"#),
             String::from(r#"{"rules":[],"rules":[]}"#),
             format!(r#"{{"rules":[{rules}]}}"#),
-            " ".repeat(SCRIPT_MAX + 1),
+            " ".repeat(MAX_SCRIPT + 1),
             rule("1"),
             rule("{}"),
             rule(&format!("{{{hang}}}")),

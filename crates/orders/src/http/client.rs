@@ -11,17 +11,17 @@ use candor_http_client::{
 use std::time::Duration;
 
 /// The most bytes of a successful answer that are read.
-pub const BODY_MAX: usize = 16 * 1024 * 1024;
+pub const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// The most bytes of a failing answer that are read.
-pub const FAILURE_MAX: usize = 64 * 1024;
+pub const MAX_FAILURE_BODY: usize = 64 * 1024;
 
 /// The time that an idle connection is kept. It is shorter than what servers use, because a request
 /// on a connection that the other side is closing has an unknown outcome.
 const IDLE: Duration = Duration::from_secs(4);
 
 /// The most idle connections.
-const IDLE_MAX: usize = 8;
+const MAX_IDLE_CONNECTIONS: usize = 8;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -60,7 +60,7 @@ impl AdapterClient {
         let options = ClientOptions {
             connect_timeout: settings.connect_time,
             idle_timeout: IDLE,
-            max_idle_connections: IDLE_MAX,
+            max_idle_connections: MAX_IDLE_CONNECTIONS,
         };
         let client = HttpClient::new(&base, options)?;
         Ok(AdapterClient {
@@ -100,9 +100,9 @@ impl AdapterClient {
         let response = self.client.send(method, &url, headers, body).await?;
         let (head, body) = response.into_parts();
         let body = match head.status.is_success() {
-            true => body.read(BodyLimit::Whole(BODY_MAX as u64)).await?.bytes,
+            true => body.read(BodyLimit::Whole(MAX_BODY as u64)).await?.bytes,
             // The status is enough if the body does not arrive.
-            false => body.read_available(FAILURE_MAX).await,
+            false => body.read_available(MAX_FAILURE_BODY).await,
         };
         Ok(AdapterResponse {
             status: head.status,

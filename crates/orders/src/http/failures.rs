@@ -1,6 +1,6 @@
 //! Maps the answers and errors of an order system to failures.
 
-use super::client::{AdapterResponse, FAILURE_MAX};
+use super::client::{AdapterResponse, MAX_FAILURE_BODY};
 use super::json;
 use super::responses::is_json;
 use super::retry_after::{WAIT_USUAL, wait};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 
 /// The longest path of an argument that is passed on, in bytes.
-const FIELD_MAX: usize = 200;
+const MAX_FIELD: usize = 200;
 
 /// The bytes of a failing answer that are logged. As JSON they may be twice as many.
-const WORDS_MAX: usize = 900;
+const MAX_WORDS: usize = 900;
 
 /// The evidence of a failed request about the effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ fn final_refusal(refused: OrderRefusal, cause: Option<Box<Cause>>) -> Failure {
 /// Returns the logged cause: the status and the start of the order system's text.
 fn cause(response: &AdapterResponse) -> Cause {
     let words = String::from_utf8_lossy(&response.body);
-    let words = &words[..words.floor_char_boundary(WORDS_MAX)];
+    let words = &words[..words.floor_char_boundary(MAX_WORDS)];
     let words = words.replace(char::is_control, " ");
     Cause::Data(json!({ "status": response.status.as_u16(), "body": words }))
 }
@@ -152,7 +152,7 @@ struct Context {
 
 impl AdapterErrorBody {
     pub(crate) fn read(response: &AdapterResponse) -> AdapterErrorBody {
-        let whole = is_json(&response.headers) && response.body.len() < FAILURE_MAX;
+        let whole = is_json(&response.headers) && response.body.len() < MAX_FAILURE_BODY;
         let text = whole.then(|| json::text(&response.body).ok()).flatten();
         let body: Option<FailureBody> = text.and_then(|text| serde_json::from_str(text).ok());
         let Some(FailureBody { error }) = body else {
@@ -208,7 +208,7 @@ fn parse_reason(code: &str) -> Option<RefusalReason> {
 fn is_path(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let step = |step: &str| !step.is_empty() && step.bytes().all(plain);
-    text.len() <= FIELD_MAX && text.split('.').all(step)
+    text.len() <= MAX_FIELD && text.split('.').all(step)
 }
 
 #[cfg(test)]

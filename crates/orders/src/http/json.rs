@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 /// The most JSON values of an answer. A page of the largest orders has fewer.
-pub const VALUES_MAX: usize = 600_000;
+pub const MAX_VALUES: usize = 600_000;
 
 /// The reason why a text is rejected. The parser bounds the depth at 128 levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl fmt::Display for JsonRejection {
             }
             JsonRejection::Early => out.write_str("it ends early"),
             JsonRejection::Repeated => out.write_str("an object names a member twice"),
-            JsonRejection::TooMany => write!(out, "it has more than {VALUES_MAX} values"),
+            JsonRejection::TooMany => write!(out, "it has more than {MAX_VALUES} values"),
         }
     }
 }
@@ -81,7 +81,7 @@ impl<'de> DeserializeSeed<'de> for JsonScan<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let count = self.0.1.get() + 1;
         self.0.1.set(count);
-        if count > VALUES_MAX {
+        if count > MAX_VALUES {
             return Err(self.stop(JsonRejection::TooMany));
         }
         deserializer.deserialize_any(self)
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(text(br#"[{"a":{"b":1,"\u0062":2}}]"#), twice);
         let deep = "[".repeat(1_000_000);
         assert_eq!(text(deep.as_bytes()), at(1, 128));
-        let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
+        let many = format!("[{}0]", "0,".repeat(MAX_VALUES));
         assert_eq!(text(many.as_bytes()), Err(JsonRejection::TooMany));
     }
 

@@ -10,10 +10,10 @@ mod retry_after;
 mod settings;
 
 pub use capabilities::{Capabilities, PROTOCOL};
-pub use client::{BODY_MAX, FAILURE_MAX};
-pub use json::VALUES_MAX;
-pub use responses::NEXT_MAX;
-pub use retry_after::WAIT_MAX;
+pub use client::{MAX_BODY, MAX_FAILURE_BODY};
+pub use json::MAX_VALUES;
+pub use responses::MAX_NEXT_CURSOR;
+pub use retry_after::MAX_WAIT;
 pub use settings::{AdapterSetupError, CONNECT_TIME, HttpSettings};
 
 use crate::{

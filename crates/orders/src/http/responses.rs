@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The longest position of a page, in bytes.
-pub const NEXT_MAX: usize = 700;
+pub const MAX_NEXT_CURSOR: usize = 700;
 
 /// The most bytes of an error's description: it may contain names of the order system.
-const WORDS_MAX: usize = 300;
+const MAX_WORDS: usize = 300;
 
 /// The reason why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl fmt::Display for InvalidResponse {
             InvalidResponse::NextCursor => {
                 write!(
                     out,
-                    "nextCursor is neither null nor a text of 1 to {NEXT_MAX} bytes"
+                    "nextCursor is neither null nor a text of 1 to {MAX_NEXT_CURSOR} bytes"
                 )
             }
         }
@@ -137,7 +137,7 @@ impl EntitySchemas {
             .map_err(|_| InvalidResponse::NextCursor)?;
         if next
             .as_ref()
-            .is_some_and(|next| next.is_empty() || next.len() > NEXT_MAX)
+            .is_some_and(|next| next.is_empty() || next.len() > MAX_NEXT_CURSOR)
         {
             return Err(InvalidResponse::NextCursor);
         }
@@ -156,7 +156,7 @@ impl EntitySchemas {
         text: &RawValue,
     ) -> Result<Box<RawValue>, InvalidResponse> {
         let wrong = |mut what: String| {
-            what.truncate(what.floor_char_boundary(WORDS_MAX));
+            what.truncate(what.floor_char_boundary(MAX_WORDS));
             InvalidResponse::Entity { index, what }
         };
         let value: Value = serde_json::from_str(text.get())

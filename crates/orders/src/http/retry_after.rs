@@ -6,7 +6,7 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use std::time::Duration;
 
 /// The longest wait of an order system that is respected. A longer one is shortened.
-pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
+pub const MAX_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// The wait after too many calls if the order system does not name one.
 pub(super) const WAIT_USUAL: Duration = Duration::from_secs(1);
@@ -18,13 +18,13 @@ pub(super) fn wait(headers: &HeaderMap) -> Option<Duration> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // Parsing fails only for too many digits.
         let seconds = text.parse().unwrap_or(u64::MAX);
-        return Some(Duration::from_secs(seconds).min(WAIT_MAX));
+        return Some(Duration::from_secs(seconds).min(MAX_WAIT));
     }
     let until = instant(headers, RETRY_AFTER)?;
     let now = instant(headers, DATE)?;
     let left = until.as_second().saturating_sub(now.as_second());
     let left = Duration::from_secs(u64::try_from(left).unwrap_or(0));
-    Some(left.min(WAIT_MAX))
+    Some(left.min(MAX_WAIT))
 }
 
 fn instant(headers: &HeaderMap, name: HeaderName) -> Option<Timestamp> {

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 /// The longest name, SKU or address line, in characters.
-pub const TEXT_MAX: usize = 255;
+pub const MAX_TEXT: usize = 255;
 
 /// The longest notes, in characters.
-pub const NOTES_MAX: usize = 5_000;
+pub const MAX_NOTES: usize = 5_000;
 
 /// Text of one line: no control characters, line separators or direction marks.
 const ONE_LINE: &str =
@@ -64,7 +64,7 @@ pub(crate) fn reference(name: &str, description: &str) -> Value {
 
 /// The definition that [`text`] refers to.
 pub(crate) fn line_definition() -> (&'static str, Value) {
-    ("line", line(1, TEXT_MAX))
+    ("line", line(1, MAX_TEXT))
 }
 
 /// Returns the schema of a text of one line.
@@ -83,7 +83,7 @@ pub(crate) fn text(description: &str) -> Value {
 
 pub(crate) fn notes() -> Value {
     let pattern = json!([{ "pattern": SEVERAL_LINES, "description": SEVERAL_LINES_DESCRIPTION }]);
-    json!({ "type": "string", "maxLength": NOTES_MAX, "allOf": pattern })
+    json!({ "type": "string", "maxLength": MAX_NOTES, "allOf": pattern })
 }
 
 pub(crate) fn amount(description: &str) -> Value {

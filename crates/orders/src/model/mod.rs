@@ -15,13 +15,13 @@ pub use entities::{
     CustomField, Customer, Fulfillment, FulfillmentLine, Inventory, LineItem, Order, OrderCustomer,
     PostalAddress, Product, ProductVariant, Return,
 };
-pub use field_schemas::{NOTES_MAX, TEXT_MAX};
+pub use field_schemas::{MAX_NOTES, MAX_TEXT};
 pub(crate) use money::AmountText;
 pub use money::{DecimalAmount, MONEY_DIGITS, Money, MoneyError};
-pub use query::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
+pub use query::{EntityQuery, Filters, MAX_PAGE_SIZE, PAGE_DEFAULT};
 pub use requests::{
-    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, NewLineItem, NewOrder,
-    OrderUpdates, QUANTITY_MAX, ReturnOutcome, SettableStatus, UpdateOrder,
+    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, LineQuantity, MAX_QUANTITY, NewLineItem,
+    NewOrder, OrderUpdates, ReturnOutcome, SettableStatus, UpdateOrder,
 };
 pub use status::OrderStatus;
 pub use totals::{LineAmounts, Totals};

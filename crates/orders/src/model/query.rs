@@ -4,7 +4,7 @@ use super::{OrderStatus, UtcTime};
 use crate::adapter::OrderOperation;
 use serde::Serialize;
 
-pub const PAGE_MAX: i64 = 100;
+pub const MAX_PAGE_SIZE: i64 = 100;
 
 /// The page size if the caller gives none.
 pub const PAGE_DEFAULT: i64 = 20;

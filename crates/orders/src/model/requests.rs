@@ -5,9 +5,9 @@ use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
 /// The most units of a line.
-pub const QUANTITY_MAX: i64 = 1_000_000;
+pub const MAX_QUANTITY: i64 = 1_000_000;
 
-type Quantity = Int<1, QUANTITY_MAX>;
+type Quantity = Int<1, MAX_QUANTITY>;
 
 /// The arguments of `create-sales-order` without the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

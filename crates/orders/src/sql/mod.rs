@@ -18,10 +18,10 @@ mod stored_details;
 mod tables;
 
 pub use adapter::{CONNECTIONS, KEEP_KEYS, SqlAdapter, SqlConfig};
-pub use import::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, STOCK_MAX, import};
+pub use import::{ImportCounts, ImportError, ImportReport, MAX_IMPORT, MAX_STOCK, import};
 pub use invariants::invariants;
 pub use migrate::{MigrationOutcome, currency, migrate};
-pub use seed::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, SeedReport, seed};
+pub use seed::{MAX_SAMPLE_ORDERS, SampleCounts, SeedOptions, SeedReport, seed};
 pub use store::{DatabaseUrl, StoreError};
 
 #[cfg(test)]

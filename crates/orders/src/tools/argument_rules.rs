@@ -42,7 +42,7 @@ pub(super) fn parse_query(
     let asked = QueryArguments::deserialize(arguments).ok();
     let asked = asked.filter(|_| times.are_texts());
     let query = asked.map(|asked| asked.query(operation, &times));
-    let has_cursor = |text: &str| (1..=cursor::CURSOR_MAX).contains(&text.len());
+    let has_cursor = |text: &str| (1..=cursor::MAX_CURSOR).contains(&text.len());
     if let Some(Err(wrong)) = &query
         && wrong.rule == OrderRule::Cursor
         && arguments["cursor"].as_str().is_some_and(has_cursor)

@@ -3,7 +3,7 @@
 use super::{Answer, argument_rules, with_answer_schema};
 use crate::dialect::Orders;
 use crate::failure::{OrderRule, RuleViolation};
-use crate::model::{EntityQuery, Filters, PAGE_DEFAULT, PAGE_MAX};
+use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, PAGE_DEFAULT};
 use crate::model::{OrderStatus, UtcTime};
 use crate::server::OrdersServer;
 use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
@@ -75,7 +75,7 @@ pub(super) struct QueryArguments {
     order_ids: Option<Vec<String>>,
     product_ids: Option<Vec<String>>,
     location_ids: Option<Vec<String>>,
-    page_size: Option<Int<1, PAGE_MAX>>,
+    page_size: Option<Int<1, MAX_PAGE_SIZE>>,
     cursor: Option<String>,
 }
 

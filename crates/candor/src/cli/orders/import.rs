@@ -5,7 +5,7 @@ use super::migrate::CurrencyArgs;
 use crate::cli::{CommandError, print};
 use crate::host::{run, system_clock};
 use candor_orders::model::UtcTime;
-use candor_orders::sql::{IMPORT_MAX, ImportCounts, ImportError, ImportReport, import};
+use candor_orders::sql::{ImportCounts, ImportError, ImportReport, MAX_IMPORT, import};
 use clap::Args;
 use std::fs::File;
 use std::io::Read as _;
@@ -56,11 +56,11 @@ fn read(path: &Path) -> Result<String, CommandError> {
     let unread = |error| CommandError::new(format!("cannot read the catalogue {shown}: {error}"));
     let file = File::open(path).map_err(unread)?;
     let mut text = String::new();
-    let length = file.take(IMPORT_MAX + 1).read_to_string(&mut text);
-    match length.map_err(unread)? as u64 > IMPORT_MAX {
+    let length = file.take(MAX_IMPORT + 1).read_to_string(&mut text);
+    match length.map_err(unread)? as u64 > MAX_IMPORT {
         false => Ok(text),
         true => Err(CommandError::new(format!(
-            "the catalogue {shown} has more than {IMPORT_MAX} bytes"
+            "the catalogue {shown} has more than {MAX_IMPORT} bytes"
         ))
         .with_hint("split it and import the parts")),
     }

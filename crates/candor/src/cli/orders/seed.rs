@@ -4,7 +4,7 @@ use super::database::DatabaseArgs;
 use super::migrate::CurrencyArgs;
 use crate::cli::{CommandError, print};
 use crate::host::run;
-use candor_orders::sql::{SAMPLE_ORDERS_MAX, SampleCounts, SeedOptions, seed};
+use candor_orders::sql::{MAX_SAMPLE_ORDERS, SampleCounts, SeedOptions, seed};
 use clap::Args;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -17,7 +17,7 @@ pub(in crate::cli) struct SeedArgs {
     #[command(flatten)]
     database: DatabaseArgs,
     /// The number of sample orders
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=SAMPLE_ORDERS_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MAX_SAMPLE_ORDERS))]
     orders: u64,
     #[command(flatten)]
     currency: CurrencyArgs,

@@ -106,13 +106,13 @@ fn invalid_script_is_explained() {
 fn invalid_catalogue_is_explained() {
     let fixture = OrdersFixture::empty();
     let large = fs::File::create(fixture.path("large.json")).unwrap();
-    large.set_len(candor_orders::sql::IMPORT_MAX + 1).unwrap();
+    large.set_len(candor_orders::sql::MAX_IMPORT + 1).unwrap();
     let mug = |on_hand: i64| {
         format!(
             r#"{{"locations":[{{"id":"b","name":"B"}}],"products":[{{"id":"m","name":"M","variants":[{{"sku":"M","price":"1.00","stock":[{{"locationId":"b","onHand":{on_hand}}}]}}]}}]}}"#
         )
     };
-    let most = candor_orders::sql::STOCK_MAX;
+    let most = candor_orders::sql::MAX_STOCK;
     fs::write(fixture.path("many.json"), mug(most + 1)).unwrap();
     fs::write(fixture.path("fine.json"), mug(most)).unwrap();
     let import = |file| error_of(&fixture, &["import", file, "--database", "x.db"]);

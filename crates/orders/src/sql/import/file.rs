@@ -1,6 +1,6 @@
 //! Reads a catalogue file: validates it against a schema, then sorts it.
 
-use super::{ImportError, STOCK_MAX, schema};
+use super::{ImportError, MAX_STOCK, schema};
 use crate::model::{Currency, Money};
 use candor_schema::{Int, Schema};
 use serde::Deserialize;
@@ -44,7 +44,7 @@ struct RawVariant {
 #[serde(rename_all = "camelCase")]
 struct RawStock {
     location_id: String,
-    on_hand: Int<0, STOCK_MAX>,
+    on_hand: Int<0, MAX_STOCK>,
 }
 
 #[derive(Debug)]
@@ -73,14 +73,14 @@ pub(super) struct Catalogue {
 }
 
 /// The longest id, in bytes: two of them fit into a cursor.
-const ID_MAX: usize = 255;
+const MAX_ID: usize = 255;
 
 fn check_id_length(field: &str, id: &str) -> Result<(), ImportError> {
-    match id.len() <= ID_MAX {
+    match id.len() <= MAX_ID {
         true => Ok(()),
         false => Err(ImportError::Invalid {
             field: field.to_owned(),
-            expected: format!("at most {ID_MAX} bytes"),
+            expected: format!("at most {MAX_ID} bytes"),
         }),
     }
 }

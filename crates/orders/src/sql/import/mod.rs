@@ -16,10 +16,10 @@ use write::ImportWriter;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The most units of one SKU at one location.
-pub const STOCK_MAX: i64 = 1_000_000_000;
+pub const MAX_STOCK: i64 = 1_000_000_000;
 
 /// The longest file, in bytes.
-pub const IMPORT_MAX: u64 = 64 * 1024 * 1024;
+pub const MAX_IMPORT: u64 = 64 * 1024 * 1024;
 
 /// The numbers of created, changed and unchanged rows of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

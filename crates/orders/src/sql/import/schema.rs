@@ -1,6 +1,6 @@
 //! The JSON Schema of a catalogue file.
 
-use super::STOCK_MAX;
+use super::MAX_STOCK;
 use crate::model::field_schemas::{
     amount, closed_object, line_definition, notes, text, with_definitions,
 };
@@ -11,7 +11,7 @@ pub(super) fn catalogue() -> Value {
         &["locationId", "onHand"],
         json!({
             "locationId": text(""),
-            "onHand": { "type": "integer", "minimum": 0, "maximum": STOCK_MAX }
+            "onHand": { "type": "integer", "minimum": 0, "maximum": MAX_STOCK }
         }),
     );
     let variant = closed_object(

@@ -7,11 +7,11 @@
 
 use super::position::{PagePosition, PageRange};
 use crate::failure::Failure;
-use crate::model::{EntityQuery, Filters, PAGE_MAX, UtcTime};
+use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, UtcTime};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
 
 /// Limits are part of the text, because a plan depends on them. Only these are used.
-const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, PAGE_MAX + 1];
+const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, MAX_PAGE_SIZE + 1];
 
 #[derive(Debug, Clone)]
 enum SqlArgument {
@@ -180,7 +180,7 @@ impl RowFilter {
 /// Returns the number of rows to fetch to fill a page and to know if there is another one.
 pub(super) fn limit(page_size: i64) -> i64 {
     let enough = |limit: &i64| *limit > page_size;
-    LIMITS.into_iter().find(enough).unwrap_or(PAGE_MAX + 1)
+    LIMITS.into_iter().find(enough).unwrap_or(MAX_PAGE_SIZE + 1)
 }
 
 /// Returns the condition of a range of times, or `None` if the range has no ends. If the scan does

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::model::{
     Currency, Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return,
 };
-use crate::model::{EntityQuery, PAGE_MAX};
+use crate::model::{EntityQuery, MAX_PAGE_SIZE};
 use candor_fault::Cause;
 use index_scan::PageQuery;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub(super) async fn page(store: &Store, query: &EntityQuery) -> Result<Response,
 }
 
 async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<Response, Failure> {
-    let size = query.page_size.clamp(1, PAGE_MAX);
+    let size = query.page_size.clamp(1, MAX_PAGE_SIZE);
     let build_query = T::build_query(query, size)?;
     let rows = store.read(|| build_query.clone().statement()).await?;
     let mut entities = T::read(&rows, store.currency)?;

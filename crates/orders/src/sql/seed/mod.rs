@@ -15,7 +15,7 @@ use sqlx::{AnyConnection, Connection as _};
 use std::time::Duration;
 
 /// The most sample orders.
-pub const SAMPLE_ORDERS_MAX: u64 = 1_000_000;
+pub const MAX_SAMPLE_ORDERS: u64 = 1_000_000;
 
 /// The orders of one transaction.
 const BATCH: u64 = 8_192;
@@ -79,7 +79,7 @@ async fn fill(
     let catalogue = samples.catalogue(&mut connection, &mut seeded).await;
     catalogue.map_err(unreachable)?;
     commit(&mut connection).await?;
-    let total = options.orders.min(SAMPLE_ORDERS_MAX);
+    let total = options.orders.min(MAX_SAMPLE_ORDERS);
     if total > 0 {
         let samples = samples.with_store_customers(&mut connection).await?;
         let mut done = 0;

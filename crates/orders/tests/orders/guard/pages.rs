@@ -2,7 +2,7 @@
 
 use crate::fixture::guarded::ServerBuilder;
 use crate::fixture::scripted_adapter::{AdapterStep, Steps, raw};
-use candor_orders::{POSITION_MAX, Request, Response};
+use candor_orders::{MAX_POSITION, Request, Response};
 use serde_json::{Value, json};
 
 fn page(next: &str) -> Steps {
@@ -41,8 +41,8 @@ async fn cursor_is_valid_for_its_own_query_only() {
 
 #[tokio::test(start_paused = true)]
 async fn position_too_long_for_a_cursor_is_an_invalid_response() {
-    let longest = "x".repeat(POSITION_MAX);
-    let too_long = "x".repeat(POSITION_MAX + 1);
+    let longest = "x".repeat(MAX_POSITION);
+    let too_long = "x".repeat(MAX_POSITION + 1);
     let server = ServerBuilder::default()
         .with_script([page(&longest), vec![], page(&too_long)])
         .build();

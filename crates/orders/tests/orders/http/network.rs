@@ -7,7 +7,7 @@ use crate::fixture::http_server::{Event, PlayedResponse, ScriptedServer, capabil
 use candor_call_fixtures::writing_mark;
 use candor_fault::Effect;
 use candor_http_client::HttpSetupError;
-use candor_orders::http::{AdapterSetupError, BODY_MAX, HttpAdapter};
+use candor_orders::http::{AdapterSetupError, HttpAdapter, MAX_BODY};
 use candor_orders::{Adapter as _, Failure, FinalFailure, RefusalReason, Response};
 use serde_json::json;
 use std::sync::Mutex;
@@ -106,7 +106,7 @@ async fn endless_body_is_read_to_its_bound() {
     assert_eq!(server.event().await, Event::Closed);
     // The buffers of the operating system come on top.
     assert!(
-        (BODY_MAX..2 * BODY_MAX).contains(&server.endless()),
+        (MAX_BODY..2 * MAX_BODY).contains(&server.endless()),
         "{}",
         server.endless()
     );
@@ -121,7 +121,7 @@ async fn body_of_two_announced_gigabytes_is_not_read() {
     let (result, _) = send_request(&adapter, &query()).await;
     assert_eq!(reason(result), RefusalReason::InvalidAdapterResponse);
     assert_eq!(server.event().await, Event::Closed);
-    assert!(server.endless() < BODY_MAX, "{}", server.endless());
+    assert!(server.endless() < MAX_BODY, "{}", server.endless());
 }
 
 #[tokio::test]

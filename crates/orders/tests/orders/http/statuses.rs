@@ -231,7 +231,7 @@ async fn every_answer_of_a_query() {
 async fn answer_with_too_many_values_is_refused() {
     let many = format!(
         "{{\"order\":[{}0]}}",
-        "0,".repeat(candor_orders::http::VALUES_MAX)
+        "0,".repeat(candor_orders::http::MAX_VALUES)
     );
     let (result, effect) = send_with(PlayedResponse::text(200, &many), &create()).await;
     let Err(Failure::Final(stands, _)) = result else {
