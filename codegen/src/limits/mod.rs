@@ -276,19 +276,20 @@ fn github_limits() -> Vec<Limit> {
     use candor_forge::github::limits;
     use candor_forge::local::{MAX_COMMITS, MAX_DEPTH};
     use candor_forge::{
-        FILE_MAX, FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES,
-        PATCHES_MAX, READ_DEADLINE, README_MAX, TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
+        FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_FILE_BYTES, MAX_LIMITED_REPOS,
+        MAX_PATCH_BYTES, MAX_README_BYTES, MAX_TREE_ENTRIES, READ_DEADLINE, TREE_ENTRIES,
+        WRITE_DEADLINE, WRITES_A_MINUTE,
     };
     vec![
         limit(
             "a file in an answer",
-            mib(FILE_MAX as usize),
+            mib(MAX_FILE_BYTES as usize),
             "−32003 with its size",
             "huge_file_is_too_large_by_its_header",
         ),
         limit(
             "bytes of a README",
-            README_MAX,
+            MAX_README_BYTES,
             "cut, `truncated`",
             "long_readme_is_truncated",
         ),
@@ -300,7 +301,7 @@ fn github_limits() -> Vec<Limit> {
         ),
         limit(
             "bytes of patches of a pull request",
-            PATCHES_MAX,
+            MAX_PATCH_BYTES,
             "omitted, `truncated`",
             "details_are_bounded",
         ),
@@ -342,31 +343,31 @@ fn github_limits() -> Vec<Limit> {
         ),
         limit(
             "bytes of an answer from GitHub",
-            limits::ANSWER_MAX_BYTES,
+            limits::MAX_ANSWER_BYTES,
             "−32603",
             "huge_answer_is_not_read_to_its_end",
         ),
         limit(
             "redirects that are followed",
-            limits::REDIRECTS_MAX,
+            limits::MAX_REDIRECTS,
             "−32603",
             "redirect_loop_ends",
         ),
         limit(
             "pages of statuses or check runs",
-            limits::PAGES_MAX,
+            limits::MAX_PAGES,
             "−32603",
             "too_many_checks_are_a_failure",
         ),
         limit(
             "answers from GitHub that are cached",
-            limits::REMEMBERED_MAX,
+            limits::MAX_CACHED_RESPONSES,
             "the least recently used one is dropped",
             "least_used_goes_first",
         ),
         limit(
             "bytes of answers from GitHub that are cached",
-            limits::REMEMBERED_MAX_BYTES,
+            limits::MAX_CACHED_BYTES,
             "the least recently used one is dropped",
             "bytes_are_bounded_in_all_and_in_one",
         ),

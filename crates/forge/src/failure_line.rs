@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub const LINE_MESSAGE_CHARS: usize = 500;
 
 /// The maximum length of a repository's name in the line. A longer one is written as `-`.
-const REPO_MAX: usize = 256;
+const MAX_REPO: usize = 256;
 
 /// The arguments that the line contains, each only if it has the right form.
 #[derive(Default)]
@@ -84,7 +84,7 @@ pub(crate) fn line<N>(
 }
 
 fn repo(value: &Value) -> Option<&str> {
-    let text = value.as_str().filter(|text| text.len() <= REPO_MAX)?;
+    let text = value.as_str().filter(|text| text.len() <= MAX_REPO)?;
     RepoName::parse(text).map(|_| text)
 }
 

@@ -40,5 +40,5 @@ pub use server::{
     Config, ForgeServer, LineSink, MAX_LIMITED_REPOS, MAX_TREE_ENTRIES, READ_DEADLINE,
     TREE_ENTRIES, WRITE_DEADLINE, WRITES_A_MINUTE,
 };
-pub use tools::{FILE_MAX, PATCHES_MAX, README_MAX};
+pub use tools::{MAX_FILE_BYTES, MAX_PATCH_BYTES, MAX_README_BYTES};
 pub use write_log::{WriteLog, WriteLogError, open_writes};

@@ -51,10 +51,10 @@ pub struct GithubFacts {
 }
 
 /// The most bytes of JSON of a list from GitHub in `data`.
-const LIST_MAX_BYTES: usize = 8 * 1024;
+const MAX_LIST_BYTES: usize = 8 * 1024;
 
 /// The most levels of containers of a list from GitHub in `data`.
-const LIST_MAX_DEPTH: usize = 4;
+const MAX_LIST_DEPTH: usize = 4;
 
 impl GithubFacts {
     /// Returns the same facts with the lists from GitHub cut to their bounds.
@@ -62,7 +62,7 @@ impl GithubFacts {
         let errors = self.errors.as_ref();
         let checks = self.failing_checks.as_deref();
         GithubFacts {
-            errors: errors.map(|list| truncate_json(list, LIST_MAX_DEPTH, LIST_MAX_BYTES)),
+            errors: errors.map(|list| truncate_json(list, MAX_LIST_DEPTH, MAX_LIST_BYTES)),
             failing_checks: checks.map(truncate_list),
             ..self.clone()
         }
@@ -71,7 +71,7 @@ impl GithubFacts {
 
 /// Returns the first names that fit, and the marker if some do not.
 fn truncate_list(names: &[String]) -> Vec<String> {
-    let mut room = LIST_MAX_BYTES - CUT.len();
+    let mut room = MAX_LIST_BYTES - CUT.len();
     let mut list = Vec::new();
     for name in names {
         let size = to_json(name).len() + 1;

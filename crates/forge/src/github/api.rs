@@ -1,7 +1,7 @@
 //! The client of one API: base URL, token, cached responses and headers.
 
 use super::error_response::{RequestFacts, error_response};
-use super::limits::REFUSAL_MAX_BYTES;
+use super::limits::MAX_REFUSAL_BYTES;
 use super::requests::GithubRead;
 use super::response_cache::ResponseCache;
 use super::route::Route;
@@ -102,7 +102,7 @@ impl Api {
         response: Response<ResponseBody>,
     ) -> GithubErrorResponse {
         let (head, body) = response.into_parts();
-        let said = body.read(BodyLimit::Prefix(REFUSAL_MAX_BYTES)).await;
+        let said = body.read(BodyLimit::Prefix(MAX_REFUSAL_BYTES)).await;
         let said = said.map(|body| body.bytes).unwrap_or_default();
         let (status, now) = (head.status.as_u16(), self.clock.now());
         error_response(facts, status, &head.headers, &said, now)

@@ -2,7 +2,7 @@
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
-use super::limits::{PAGE_MAX_ENTRIES, PAGES_MAX};
+use super::limits::{MAX_PAGE_ENTRIES, MAX_PAGES};
 use super::raw_types::{RawRun, RawRuns, RawStatus, RawStatuses};
 use super::requests::{GithubRead, GithubResponse};
 use super::revisions::unfound;
@@ -44,8 +44,8 @@ async fn pages(
 ) -> Result<Vec<GithubResponse>, Failure> {
     let missing = || MissingItem::Revision(sha.to_owned());
     let mut replies = Vec::new();
-    for page in 1..=PAGES_MAX {
-        let route = route.clone().page(page, PAGE_MAX_ENTRIES);
+    for page in 1..=MAX_PAGES {
+        let route = route.clone().page(page, MAX_PAGE_ENTRIES);
         let reply = api.read(context, GithubRead::new(route, missing())).await;
         let reply = reply.map_err(|failure| unfound(failure, missing()))?;
         let more = reply.more;

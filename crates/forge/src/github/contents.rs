@@ -2,7 +2,7 @@
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
-use super::limits::LISTING_MAX_ENTRIES;
+use super::limits::MAX_LISTING_ENTRIES;
 use super::raw_types::{RawContent, RawEntry, RawItem, RawTree};
 use super::requests::{GithubRead, OBJECT, RAW};
 use super::revisions;
@@ -31,7 +31,7 @@ pub(super) async fn directory(
         }
         _ => return Err(UnmetPrecondition::NotADirectory(path.to_owned()).into()),
     };
-    let mut items = match entries.len() < LISTING_MAX_ENTRIES {
+    let mut items = match entries.len() < MAX_LISTING_ENTRIES {
         true => entries
             .into_iter()
             .map(listed)

@@ -1,7 +1,7 @@
 //! Reads a response that is not a success as typed facts: status, headers, documented members. Its prose
 //! is passed on and decides nothing.
 
-use super::limits::{RESET_MAX_SECONDS, WORDS_MAX_CHARS};
+use super::limits::{MAX_MESSAGE_CHARS, MAX_RESET_SECONDS};
 use crate::{GithubErrorResponse, MissingItem, RequestKind};
 use candor_fault::Timestamp;
 use candor_http_client::header::{HeaderMap, RETRY_AFTER};
@@ -38,7 +38,7 @@ pub(super) fn error_response(
         status,
         step: facts.step,
         missing: facts.missing.clone(),
-        message: message.map(|text| text.chars().take(WORDS_MAX_CHARS).collect()),
+        message: message.map(|text| text.chars().take(MAX_MESSAGE_CHARS).collect()),
         errors: Some(json["errors"].clone())
             .filter(Value::is_array)
             .map(Box::new),
@@ -54,7 +54,7 @@ pub(super) fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     }
     let reset = number(headers, RESET).filter(|_| used_up(headers))?;
     let now = u64::try_from(now.as_second()).unwrap_or_default();
-    let wait = reset.saturating_sub(now).clamp(1, RESET_MAX_SECONDS);
+    let wait = reset.saturating_sub(now).clamp(1, MAX_RESET_SECONDS);
     Some(Duration::from_secs(wait))
 }
 

@@ -2,7 +2,7 @@
 
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
-use super::limits::WORDS_MAX_CHARS;
+use super::limits::MAX_MESSAGE_CHARS;
 use super::requests::{FailedWrite, GithubWrite};
 use super::route::Route;
 use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RequestKind};
@@ -96,7 +96,7 @@ fn read_error_response(error: GraphqlError, number: u64, wait: Option<Duration>)
         status,
         step: RequestKind::Write,
         missing: MissingItem::PullRequest(number),
-        message: Some(error.message.chars().take(WORDS_MAX_CHARS).collect()),
+        message: Some(error.message.chars().take(MAX_MESSAGE_CHARS).collect()),
         errors: None,
         limited,
         retry_after: wait.filter(|_| limited),

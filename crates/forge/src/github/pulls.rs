@@ -1,7 +1,7 @@
 //! Reads pull requests, their reviews and their files.
 
 use super::api::Api;
-use super::limits::{DETAIL_PAGES_MAX, PAGE_MAX_ENTRIES};
+use super::limits::{MAX_DETAIL_PAGES, MAX_PAGE_ENTRIES};
 use super::raw_types::{RawFile, RawPull, RawReview};
 use super::requests::GithubRead;
 use super::route::Route;
@@ -82,8 +82,8 @@ async fn pages<T: DeserializeOwned>(
     what: &'static str,
 ) -> Result<(Vec<T>, bool), Failure> {
     let mut all = Vec::new();
-    for page in 1..=DETAIL_PAGES_MAX {
-        let route = route(repo, number).then(what).page(page, PAGE_MAX_ENTRIES);
+    for page in 1..=MAX_DETAIL_PAGES {
+        let route = route(repo, number).then(what).page(page, MAX_PAGE_ENTRIES);
         let request = GithubRead::new(route, MissingItem::PullRequest(number));
         let reply = api.read(context, request).await?;
         all.extend(reply.json::<Vec<T>>()?);

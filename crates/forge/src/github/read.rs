@@ -3,7 +3,7 @@
 use super::api::{Api, location};
 use super::error_response::RequestFacts;
 use super::exchange_failure::ExchangeFailure;
-use super::limits::REDIRECTS_MAX;
+use super::limits::MAX_REDIRECTS;
 use super::requests::{GithubRead, GithubResponse, ResponseOrRedirect};
 use super::response_cache::CachedResponse;
 use crate::{BackendContext, Failure, RequestKind, UnreachableReason};
@@ -86,7 +86,7 @@ impl Api {
         request: &GithubRead,
     ) -> Result<GithubResponse, Failure> {
         let mut route = request.route.text()?.to_owned();
-        for _ in 0..=REDIRECTS_MAX {
+        for _ in 0..=MAX_REDIRECTS {
             match self.fetch_one(context, &route, request).await? {
                 ResponseOrRedirect::Response(reply) => return Ok(reply),
                 ResponseOrRedirect::Redirect(location) => {

@@ -1,7 +1,7 @@
 //! Requests to GitHub and their results.
 
 use super::exchange_failure::ExchangeFailure;
-use super::limits::ANSWER_MAX_BYTES;
+use super::limits::MAX_ANSWER_BYTES;
 use super::route::Route;
 use crate::{BackendContext, Failure, MissingItem, RequestKind};
 use candor_fault::Effect;
@@ -32,7 +32,7 @@ impl GithubRead {
         GithubRead {
             route,
             accept: JSON,
-            limit: BodyLimit::Whole(ANSWER_MAX_BYTES),
+            limit: BodyLimit::Whole(MAX_ANSWER_BYTES),
             missing,
         }
     }

@@ -1,7 +1,7 @@
 //! A cache of responses with ETags, bounded in number and bytes. The least recently used are dropped.
 //! A request with an ETag does not count for the rate limit if the response is unchanged.
 
-use super::limits::{REMEMBERED_MAX, REMEMBERED_MAX_BYTES, REMEMBERED_ONE_MAX_BYTES};
+use super::limits::{MAX_CACHED_BYTES, MAX_CACHED_RESPONSE_BYTES, MAX_CACHED_RESPONSES};
 use candor_http_client::Bytes;
 use candor_http_client::header::HeaderValue;
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +37,7 @@ impl ResponseCache {
     }
 
     pub(super) fn keep(&self, key: String, cached: CachedResponse) {
-        if cached.body.len() <= REMEMBERED_ONE_MAX_BYTES {
+        if cached.body.len() <= MAX_CACHED_RESPONSE_BYTES {
             self.0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -63,7 +63,7 @@ impl CacheEntries {
         self.bytes += weight(&key, &cached);
         self.used.insert(self.uses, key.clone());
         self.answers.insert(key, (self.uses, cached));
-        while self.answers.len() > REMEMBERED_MAX || self.bytes > REMEMBERED_MAX_BYTES {
+        while self.answers.len() > MAX_CACHED_RESPONSES || self.bytes > MAX_CACHED_BYTES {
             let Some((_, oldest)) = self.used.pop_first() else {
                 break;
             };
@@ -104,26 +104,26 @@ mod tests {
     #[test]
     fn least_used_goes_first() {
         let remembered = ResponseCache::default();
-        for number in 0..REMEMBERED_MAX {
+        for number in 0..MAX_CACHED_RESPONSES {
             remembered.keep(number.to_string(), cached(1));
         }
         assert!(remembered.find("0").is_some());
         remembered.keep("one more".to_owned(), cached(1));
         assert!(remembered.find("0").is_some());
         assert!(remembered.find("1").is_none());
-        assert_eq!(shelf(&remembered).0, REMEMBERED_MAX);
+        assert_eq!(shelf(&remembered).0, MAX_CACHED_RESPONSES);
     }
 
     #[test]
     fn bytes_are_bounded_in_all_and_in_one() {
         let remembered = ResponseCache::default();
         for number in 0..40 {
-            remembered.keep(number.to_string(), cached(REMEMBERED_ONE_MAX_BYTES));
+            remembered.keep(number.to_string(), cached(MAX_CACHED_RESPONSE_BYTES));
         }
         let (answers, used, bytes) = shelf(&remembered);
         assert_eq!((answers, used), (15, 15));
-        assert!(bytes <= REMEMBERED_MAX_BYTES);
-        remembered.keep("large".to_owned(), cached(REMEMBERED_ONE_MAX_BYTES + 1));
+        assert!(bytes <= MAX_CACHED_BYTES);
+        remembered.keep("large".to_owned(), cached(MAX_CACHED_RESPONSE_BYTES + 1));
         assert!(remembered.find("large").is_none());
     }
 

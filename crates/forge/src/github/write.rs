@@ -3,7 +3,7 @@
 use super::api::{Api, graphql_url, json_body, location};
 use super::error_response::{RequestFacts, wait};
 use super::exchange_failure::ExchangeFailure;
-use super::limits::{ANSWER_MAX_BYTES, REDIRECTS_MAX};
+use super::limits::{MAX_ANSWER_BYTES, MAX_REDIRECTS};
 use super::requests::{FailedWrite, GithubResponse, GithubWrite, JSON, ResponseOrRedirect};
 use crate::{BackendContext, Failure};
 use candor_guard::Deadline;
@@ -54,7 +54,7 @@ impl Api {
             .text()
             .map_err(FailedWrite::without_effect)?
             .to_owned();
-        for _ in 0..=REDIRECTS_MAX {
+        for _ in 0..=MAX_REDIRECTS {
             let url = self.base.join(&route);
             match self.send_to(context, &url, change).await? {
                 ResponseOrRedirect::Response(reply) => return Ok(reply),
@@ -142,7 +142,7 @@ impl Api {
         response: Response<ResponseBody>,
     ) -> Result<GithubResponse, FailedWrite> {
         let (head, body) = response.into_parts();
-        let read = until.run(body.read(BodyLimit::Whole(ANSWER_MAX_BYTES)));
+        let read = until.run(body.read(BodyLimit::Whole(MAX_ANSWER_BYTES)));
         let body = match read.await {
             Ok(read) => {
                 read.map_err(|error| FailedWrite::after_effect(ExchangeFailure::from(error)))?

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The maximum size of a file in an answer.
-pub const FILE_MAX: u64 = 5 * 1024 * 1024;
+pub const MAX_FILE_BYTES: u64 = 5 * 1024 * 1024;
 
 #[derive(Deserialize)]
 struct PathArguments {
@@ -125,7 +125,13 @@ async fn read(
     let at = arguments.at.revision();
     let file = server
         .forge
-        .file(&context, &arguments.repo, &arguments.path, &at, FILE_MAX)
+        .file(
+            &context,
+            &arguments.repo,
+            &arguments.path,
+            &at,
+            MAX_FILE_BYTES,
+        )
         .await?;
     let size = file.bytes.len();
     let (content, encoding) = match String::from_utf8(file.bytes) {

@@ -18,9 +18,9 @@ use crate::{Failure, fields};
 use candor_fault::{Fault, Violations};
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool, reply};
-pub use contents::FILE_MAX;
-pub use pulls::PATCHES_MAX;
-pub use repositories::README_MAX;
+pub use contents::MAX_FILE_BYTES;
+pub use pulls::MAX_PATCH_BYTES;
+pub use repositories::MAX_README_BYTES;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     /// The maximum size of `tools/list`: clients put it into every prompt.
-    const LIST_MAX: usize = 24 * 1024;
+    const MAX_LIST: usize = 24 * 1024;
 
     #[test]
     fn list_is_small_and_can_be_enforced() {
@@ -183,7 +183,7 @@ mod tests {
             tools.list().len()
         };
         let own = listed(all());
-        assert!(own <= LIST_MAX, "{own}");
+        assert!(own <= MAX_LIST, "{own}");
         assert!(listed(all().into_iter().chain(extended()).collect()) > own);
     }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The maximum number of bytes of patches in an answer of `get_pull_request`.
-pub const PATCHES_MAX: usize = 256 * 1024;
+pub const MAX_PATCH_BYTES: usize = 256 * 1024;
 
 /// A pull request in an answer.
 #[derive(Serialize)]
@@ -271,7 +271,7 @@ async fn get_one(
         .await?;
     let details = server
         .forge
-        .details(&context, &arguments.repo, &pull, PATCHES_MAX)
+        .details(&context, &arguments.repo, &pull, MAX_PATCH_BYTES)
         .await?;
     Ok(GetPullAnswer {
         body: pull.body.clone(),

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// The maximum number of bytes of a README in an answer.
-pub const README_MAX: u64 = 100 * 1024;
+pub const MAX_README_BYTES: u64 = 100 * 1024;
 
 #[derive(Deserialize)]
 struct SearchArguments {
@@ -123,7 +123,7 @@ async fn fetch_one(
     let repository = server.forge.repository(&context, &arguments.repo).await?;
     let readme = server
         .forge
-        .readme(&context, &arguments.repo, README_MAX)
+        .readme(&context, &arguments.repo, MAX_README_BYTES)
         .await?;
     let (readme, truncated) = match readme {
         Some((bytes, cut)) => (Some(readable(&bytes, cut)), cut),

@@ -3,8 +3,8 @@
 use crate::fixture::server::{FixtureOptions, fixture};
 use crate::fixture::stub_state::{entry, item};
 use candor_forge::{
-    FILE_MAX, Failure, GithubErrorResponse, MissingItem, README_MAX, RequestKind, TREE_ENTRIES,
-    UnmetPrecondition,
+    Failure, GithubErrorResponse, MAX_FILE_BYTES, MAX_README_BYTES, MissingItem, RequestKind,
+    TREE_ENTRIES, UnmetPrecondition,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ async fn utf8_file_is_text_and_other_file_is_base64() {
     }
     assert_eq!(
         fixture.backend_calls()[0],
-        format!("file octo/cat \"a\" Default {FILE_MAX}")
+        format!("file octo/cat \"a\" Default {MAX_FILE_BYTES}")
     );
 }
 
@@ -54,7 +54,7 @@ async fn branch_and_ref_are_distinguished() {
             fixture.backend_calls(),
             [
                 format!("directory octo/cat \"src\" {backend_calls}(\"v1\")"),
-                format!("file octo/cat \"src\" {backend_calls}(\"v1\") {FILE_MAX}"),
+                format!("file octo/cat \"src\" {backend_calls}(\"v1\") {MAX_FILE_BYTES}"),
                 format!("tree octo/cat {backend_calls}(\"v1\") {TREE_ENTRIES}"),
             ]
         );
@@ -85,7 +85,7 @@ async fn directory_or_too_large_file_is_a_validation_error() {
             UnmetPrecondition::TooLarge {
                 path: String::from("src"),
                 size: Some(5_242_881),
-                most: FILE_MAX,
+                most: MAX_FILE_BYTES,
             },
             "Validation error: src is too large: 5242881 bytes, at most 5242880 are answered",
         ),
@@ -160,7 +160,7 @@ async fn tree_is_bounded() {
 async fn long_readme_is_truncated() {
     let fixture = fixture();
     // The last letter has two bytes, and only one of them fits.
-    let mut bytes = vec![b'a'; README_MAX as usize - 1];
+    let mut bytes = vec![b'a'; MAX_README_BYTES as usize - 1];
     bytes.push(0xc3);
     fixture.stub.stub_state().readme = Some((bytes, true));
     let fetched = fixture
@@ -171,7 +171,7 @@ async fn long_readme_is_truncated() {
     let text = fetched["text"].as_str().unwrap();
     assert_eq!(
         text,
-        format!("A cat.\n\n{}", "a".repeat(README_MAX as usize - 1))
+        format!("A cat.\n\n{}", "a".repeat(MAX_README_BYTES as usize - 1))
     );
     assert_eq!(
         fixture.backend_calls(),

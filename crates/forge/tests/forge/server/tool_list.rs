@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::num::NonZeroU32;
 
 /// The maximum size of the list: clients put it into every prompt.
-const LIST_MAX: usize = 24 * 1024;
+const MAX_LIST: usize = 24 * 1024;
 
 fn list(change: impl FnOnce(&mut FixtureOptions)) -> String {
     let fixture = FixtureOptions::default().with(|options| options.config.extended = false);
@@ -26,7 +26,7 @@ fn flags_do_not_change_the_list() {
         options.without_log = true;
     });
     assert_eq!(plain, other);
-    assert!(plain.len() <= LIST_MAX, "{}", plain.len());
+    assert!(plain.len() <= MAX_LIST, "{}", plain.len());
 }
 
 fn named(list: &str) -> Vec<Value> {
