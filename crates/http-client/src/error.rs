@@ -5,7 +5,7 @@ use std::error::Error;
 use std::{fmt, io};
 
 /// The number of errors in a chain that are examined.
-const CHAIN_MAX: usize = 16;
+const MAX_CHAIN: usize = 16;
 
 /// The error of the HTTP library that caused an [`ExchangeError`].
 pub type ErrorSource = Box<dyn Error + Send + Sync>;
@@ -119,7 +119,7 @@ fn chain_contains(
     predicate: impl Fn(&(dyn Error + 'static)) -> bool,
 ) -> bool {
     let mut next = Some(error);
-    for _ in 0..CHAIN_MAX {
+    for _ in 0..MAX_CHAIN {
         let Some(error) = next else { break };
         if predicate(error) {
             return true;
