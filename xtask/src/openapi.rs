@@ -14,7 +14,7 @@ const RELEASE: &str = "23.0.2";
 const TARGET: &str = "crates/forge/tests/forge/github/openapi.json";
 
 /// The maximum depth of nested references.
-const DEPTH_MAX: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// Members for people or client generators, which are dropped.
 const NOISE: [&str; 8] = [
@@ -125,7 +125,7 @@ fn operation(whole: &Value, method: &str, path: &str) -> Result<Value, Problem> 
             "in": parameter["in"],
             "required": parameter["required"].as_bool().unwrap_or(false),
             "multi": parameter["x-multi-segment"].as_bool().unwrap_or(false),
-            "schema": plain(whole, &parameter["schema"], DEPTH_MAX),
+            "schema": plain(whole, &parameter["schema"], MAX_DEPTH),
         })
     });
     let mut operation = json!({
@@ -135,7 +135,7 @@ fn operation(whole: &Value, method: &str, path: &str) -> Result<Value, Problem> 
     });
     let body = &found["requestBody"]["content"]["application/json"]["schema"];
     if body.is_object() {
-        operation["body"] = plain(whole, body, DEPTH_MAX);
+        operation["body"] = plain(whole, body, MAX_DEPTH);
     }
     if let Some(examples) = examples(whole, found) {
         operation["examples"] = examples;
@@ -238,7 +238,7 @@ mod tests {
             "description": { "type": "string", "example": "a" },
         } });
         assert_eq!(
-            plain(&whole, &schema, DEPTH_MAX),
+            plain(&whole, &schema, MAX_DEPTH),
             json!({ "type": "object", "properties": {
                 "title": { "type": ["string", "null"] },
                 "description": { "type": "string" },
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn references_that_lead_into_themselves_end() {
         let whole = json!({ "a": { "items": { "$ref": "#/a" } } });
-        let made = plain(&whole, &json!({ "$ref": "#/a" }), DEPTH_MAX);
+        let made = plain(&whole, &json!({ "$ref": "#/a" }), MAX_DEPTH);
         assert!(made.to_string().len() < 1000);
     }
 
