@@ -60,14 +60,6 @@ pub(crate) fn secret_at(text: &[u8], since: usize, at: usize) -> Option<KnownSha
     Some((value, kind))
 }
 
-/// Returns true if a member of a JSON object is a secret by its name.
-pub(crate) fn is_secret(name: &str, text: &str) -> bool {
-    let name = normalize(name.as_bytes());
-    let is_named = NAMES.iter().any(|end| name.ends_with(end));
-    let has_space = || text.bytes().any(|byte| byte.is_ascii_whitespace());
-    is_named && text.len() >= MIN_LENGTH && !text.as_bytes().starts_with(REDACTED) && !has_space()
-}
-
 /// Returns the name at the end of a text. Quotes and one space may follow it.
 fn name_before(text: &[u8]) -> Option<String> {
     let mut before = &text[text.len().saturating_sub(NAME_BYTES)..];

@@ -1,4 +1,4 @@
-//! Finds secrets in text and JSON and replaces them by `[redacted:KIND]`.
+//! Finds secrets in text and replaces them by `[redacted:KIND]`.
 //!
 //! The text is read in one pass without backtracking. A shape that hashes, UUIDs or ordinary names
 //! also have does not count as a secret.
@@ -6,7 +6,6 @@
 mod assigned_value;
 mod known_shape;
 
-use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -125,33 +124,6 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[done..]);
     Cow::Owned(out)
-}
-
-/// Redacts every string of a JSON value, and every string member whose name is like `password`.
-/// Member names are not changed.
-pub fn redact_value(value: &mut Value) {
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(redacted) = redact(text) {
-                    *text = redacted;
-                }
-            }
-            Value::Array(items) => pending.extend(items),
-            Value::Object(members) => {
-                for (name, member) in members {
-                    match member {
-                        Value::String(text) if assigned_value::is_secret(name, text) => {
-                            *text = format!("[redacted:{}]", SecretKind::Assigned);
-                        }
-                        _ => pending.push(member),
-                    }
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]
