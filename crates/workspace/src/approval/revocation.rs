@@ -8,7 +8,6 @@ use super::key::{ApproverKey, KeyError, KeyId};
 use super::signed::{SignedError, SignedStatement};
 use super::statement::{Approval, Revocation, RevocationTarget, StatementTime};
 use super::store::read;
-use crate::plan::PlanHash;
 use crate::plan::durable::{self, IfExists};
 use candor_disk::Disk;
 use rustix::io::Errno;
@@ -93,13 +92,6 @@ impl Revocations {
     /// Returns the revocations, sorted by file name.
     pub fn all(&self) -> &[SignedStatement<Revocation>] {
         &self.0
-    }
-
-    /// Returns true if a plan was ever revoked.
-    pub fn names_plan(&self, plan: &PlanHash) -> bool {
-        let subject = RevocationTarget::Plan(plan.clone());
-        let mut all = self.0.iter();
-        all.any(|signed| signed.statement().subject().as_ref() == Some(&subject))
     }
 }
 
