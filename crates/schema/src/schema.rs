@@ -44,12 +44,6 @@ impl Schema {
         })
     }
 
-    /// Compiles the text of a schema.
-    pub fn from_text(text: &str) -> Result<Self, SchemaError> {
-        let schema = serde_json::from_str(text).map_err(|error| SchemaError::not_json(&error))?;
-        Schema::new(schema)
-    }
-
     /// Returns the published text: compact JSON, members in the order in which they were written.
     pub fn text(&self) -> &str {
         self.text.get()
