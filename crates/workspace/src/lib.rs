@@ -45,6 +45,3 @@ pub use session::{CHECKPOINT, WRITE_PATIENCE};
 pub use tools::{
     MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_PATHS_BYTES, MAX_TITLE, MAX_WAIT_S, REPORTS_DIR,
 };
-
-#[cfg(test)]
-mod as_other_user;

@@ -1,7 +1,6 @@
 //! Resolution of paths inside the root, and attempts to leave it.
 
 use super::*;
-use crate::as_other_user::{is_other_user, run_as_other_user};
 use candor_disk::{Disk, DiskFile, Open};
 use proptest::prelude::*;
 use std::fs;
@@ -370,36 +369,6 @@ fn race_with_a_link_never_leads_outside() {
     assert!(inside > 0 && refused > 0, "{inside} {refused}");
     let outside: Vec<_> = fs::read_dir(fixture.top.join("ws-evil")).unwrap().collect();
     assert_eq!(outside.len(), 1);
-}
-
-#[test]
-fn denied_access_has_its_own_error() {
-    if is_other_user() {
-        let root = Root::open(std::env::current_dir().unwrap()).unwrap();
-        let shut = TypedPath::read("shut/file", &root).unwrap();
-        let error = resolve_path(&root, &shut).unwrap_err();
-        assert!(matches!(error, PathError::Denied(_)), "{error:?}");
-        let unreadable = TypedPath::read("unreadable", &root).unwrap();
-        let located = resolve_path(&root, &unreadable).unwrap();
-        let error = root.disk().open(&located.real, Open::Read).unwrap_err();
-        let error = PathError::of_real(error);
-        assert!(matches!(error, PathError::Denied(_)), "{error:?}");
-        return;
-    }
-    let fixture = WorkspaceFixture::new();
-    fixture.make_dir("shut");
-    fixture.write_file("shut/file");
-    fixture.write_file("unreadable");
-    let set =
-        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    set(&fixture.top, 0o755);
-    set(&fixture.path("shut"), 0o000);
-    set(&fixture.path("unreadable"), 0o000);
-    run_as_other_user(
-        "path::resolve::tests::denied_access_has_its_own_error",
-        &fixture.path(""),
-    );
-    set(&fixture.path("shut"), 0o700);
 }
 
 proptest! {

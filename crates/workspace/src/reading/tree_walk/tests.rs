@@ -2,12 +2,8 @@
 
 use super::super::fixture::Fixture;
 use super::*;
-use crate::as_other_user::{is_other_user, run_as_other_user};
-use crate::path::Root;
-use crate::protected::DenyRead;
 use crate::reading::MAX_GITIGNORE_BYTES;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 fn remaining_paths(walk: &mut TreeWalk<'_>) -> Vec<PathBuf> {
     std::iter::from_fn(|| walk.next())
@@ -80,42 +76,4 @@ fn ignore_files_apply_from_the_nearest_outwards() {
         .collect();
     let expected = ["a/sub", "a/x.log", "b/keep.log", "keep.log", "only"];
     assert_eq!(ignored, expected.map(PathBuf::from));
-}
-
-#[test]
-fn directories_that_cannot_be_read_are_counted() {
-    if is_other_user() {
-        let root = Root::open(std::env::current_dir().unwrap()).unwrap();
-        let deny = DenyRead::default();
-        let reading = WorkspaceReader {
-            root: &root,
-            deny: &deny,
-            stop: &|| false,
-        };
-        let mut walk = reading.walk(Path::new(""), 9).unwrap();
-        let names = remaining_paths(&mut walk);
-        assert_eq!(
-            names,
-            ["candor-somebody-else", "open", "open/x", "shut"].map(PathBuf::from)
-        );
-        assert_eq!((walk.unreadable, walk.cut), (1, None));
-        let refused = reading.walk(Path::new("shut"), 9).map(|_| ());
-        assert!(matches!(
-            refused,
-            Err(ReadError::Path(PathError::Denied(_)))
-        ));
-        return;
-    }
-    let fixture = Fixture::new();
-    fixture.write("open/x", "");
-    fixture.write("shut/x", "");
-    let set =
-        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    set(&fixture.top, 0o755);
-    set(&fixture.at("shut"), 0o000);
-    run_as_other_user(
-        "reading::tree_walk::tests::directories_that_cannot_be_read_are_counted",
-        &fixture.at(""),
-    );
-    set(&fixture.at("shut"), 0o700);
 }

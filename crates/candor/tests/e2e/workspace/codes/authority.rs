@@ -102,6 +102,7 @@ fn command_as_other_user(fixture: &WorkspaceFixture) -> Command {
 fn insufficient_permissions_of_the_operating_system() {
     let fixture = WorkspaceFixture::with_plan();
     fixture.write("src/closed/a", "kept");
+    fixture.write("src/shut/a", "");
     fixture.write("src/secret", "hidden");
     fs::set_permissions(fixture.path_beside(""), Permissions::from_mode(0o755)).unwrap();
     let command = command_as_other_user(&fixture);
@@ -109,6 +110,7 @@ fn insufficient_permissions_of_the_operating_system() {
         fs::set_permissions(fixture.path(path), Permissions::from_mode(mode)).unwrap();
     };
     set("src/closed", 0o555);
+    set("src/shut", 0o000);
     set("src/secret", 0o000);
     let mut client = fixture.client(command);
     client.begin_session();
@@ -122,14 +124,33 @@ fn insufficient_permissions_of_the_operating_system() {
             json!({ "path": "src/closed/a", "content": "x" }),
         ),
         ("read_file", json!({ "path": "src/secret" })),
+        ("read_file", json!({ "path": "src/shut/a" })),
+        ("list_files", json!({ "path": "src/shut" })),
     ] {
         let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "INSUFFICIENT_PERMISSIONS", "{failed:?}");
         assert_eq!(failed.cause()["code"], "EACCES");
         assert_eq!(failed.effect(), "none");
     }
+    let listed = client.call_ok("list_files", json!({ "path": "src" }));
+    let entries = listed["entries"].as_array().unwrap().iter();
+    let paths: Vec<_> = entries
+        .map(|entry| entry["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "src/a.txt",
+            "src/closed",
+            "src/closed/a",
+            "src/secret",
+            "src/shut"
+        ]
+    );
+    assert_eq!(listed["unreadable"], 1);
     client.end();
     set("src/closed", 0o755);
+    set("src/shut", 0o755);
     assert_eq!(fixture.read("src/closed/a"), "kept");
     assert_eq!(fs::read_dir(fixture.path("src/closed")).unwrap().count(), 1);
 }
