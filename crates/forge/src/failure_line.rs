@@ -18,7 +18,7 @@ const MAX_REPO: usize = 256;
 /// The arguments that the line contains, each only if it has the right form.
 #[derive(Default)]
 pub(crate) struct LineArguments {
-    repo: Option<String>,
+    repo: Option<RepoName>,
     number: Option<u64>,
     sha: Option<String>,
 }
@@ -27,10 +27,14 @@ impl LineArguments {
     pub(crate) fn read(arguments: &Value) -> LineArguments {
         let member = |name| arguments.get(name).unwrap_or(&Value::Null);
         LineArguments {
-            repo: repo(member("repo")).map(str::to_owned),
+            repo: member("repo").as_str().and_then(RepoName::parse),
             number: number(member("prNumber")),
             sha: sha(member("sha")).map(str::to_owned),
         }
+    }
+
+    pub(crate) fn repo(&self) -> Option<&RepoName> {
+        self.repo.as_ref()
     }
 
     /// Parses the arguments of a call that was refused before they were parsed.
@@ -63,10 +67,11 @@ pub(crate) fn line<N>(
     };
     let parsed = arguments.is_none().then(unparsed);
     let shown = arguments.or(parsed.as_ref());
-    let repo = shown.and_then(|shown| shown.repo.as_deref());
+    let repo = shown.and_then(LineArguments::repo).map(RepoName::to_string);
+    let repo = repo.filter(|repo| repo.len() <= MAX_REPO);
     let sha = shown.and_then(|shown| shown.sha.as_deref());
     let mut line = String::with_capacity(128 + message.len());
-    let (tool, repo) = (entry.tool.unwrap_or("-"), repo.unwrap_or("-"));
+    let (tool, repo) = (entry.tool.unwrap_or("-"), repo.as_deref().unwrap_or("-"));
     line.extend(["jsonrpc_error tool=", tool, " code="]);
     // Writing to a string cannot fail.
     let _ = write!(line, "{code}");
@@ -81,11 +86,6 @@ pub(crate) fn line<N>(
     quote(&message, &mut line);
     line.push('"');
     Some(line)
-}
-
-fn repo(value: &Value) -> Option<&str> {
-    let text = value.as_str().filter(|text| text.len() <= MAX_REPO)?;
-    RepoName::parse(text).map(|_| text)
 }
 
 /// Returns a positive number. `7.0` is 7 here as in the schema.
@@ -201,6 +201,17 @@ mod tests {
             failed(missing, "read_file", arguments),
             @r#"jsonrpc_error tool=read_file code=-32002 repo=- pr=- sha=- state=- msg="Not found: the path a\"\\u{a}\\\\u{202e}b does not exist, or the token cannot see it""#
         );
+    }
+
+    #[test]
+    fn repository_with_a_long_name_is_not_shown() {
+        for (length, is_shown) in [(MAX_REPO, true), (MAX_REPO + 1, false)] {
+            let repo = format!("a/{}", "b".repeat(length - 2));
+            let missing = Failure::Missing(MissingItem::Repository);
+            let line = failed(missing, "fetch", &format!(r#"{{"repo":"{repo}"}}"#));
+            assert_eq!(line.contains(&format!(" repo={repo} ")), is_shown, "{line}");
+            assert_eq!(line.contains(" repo=- "), !is_shown, "{line}");
+        }
     }
 
     #[test]

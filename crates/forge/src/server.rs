@@ -163,10 +163,10 @@ impl ForgeServer {
     }
 }
 
-/// Notes what the line of a failure contains of the arguments.
-fn note_arguments(cx: &CallContext<ForgeNotes>, arguments: &Value) {
+/// Notes what the line of a failure contains of the arguments, and returns it.
+fn note_arguments<'a>(cx: &'a CallContext<ForgeNotes>, arguments: &Value) -> &'a LineArguments {
     let noted = &cx.notes.line_arguments;
-    noted.get_or_init(|| LineArguments::read(arguments));
+    noted.get_or_init(|| LineArguments::read(arguments))
 }
 
 fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
@@ -223,9 +223,8 @@ impl Server for ForgeServer {
         tool: &Tool<Self>,
         arguments: &Value,
     ) -> Result<Permit, Fault<Github>> {
-        note_arguments(cx, arguments);
-        if let Some(repo) = text(arguments, "repo").and_then(RepoName::parse) {
-            self.policy(tool, &repo, fork(&repo, arguments))
+        if let Some(repo) = note_arguments(cx, arguments).repo() {
+            self.policy(tool, repo, fork(repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;
         }
         if tool.writes() {
