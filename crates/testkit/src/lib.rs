@@ -1,5 +1,5 @@
-//! Shared by tests and benchmarks: drivers for processes, stdio and HTTP, PostgreSQL servers, users
-//! without rights, small disks, and skipped tests. Depends on no crate of ours.
+//! Shared by tests and benchmarks: drivers for processes, stdio and HTTP, scripted HTTP servers,
+//! PostgreSQL servers, users without rights, small disks, and skipped tests. Depends on no crate of ours.
 
 mod depth;
 mod http;
@@ -9,6 +9,8 @@ pub mod postgres;
 mod process;
 mod reached_codes;
 mod renamed;
+#[cfg(feature = "scripted-http")]
+pub mod scripted_http;
 mod skip;
 mod small_disk;
 mod stdio;

@@ -1,7 +1,6 @@
 //! Commits made, branches made and deleted.
 
 use crate::fixture::github::{GithubFixture, expect_error_response, expect_failure, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::openapi::example;
 use crate::github::recorded_answers::{REFS, Recorded, refusal, with};
 use candor_fault::Effect;
@@ -9,6 +8,7 @@ use candor_forge::{
     CreatedCommit, Failure, Forge as _, MissingItem, NewFile, RequestKind, Revision,
     UnmetPrecondition,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
 
 const REF: &str = "GET /repos/octo/hello/git/ref/heads/f/x";

@@ -1,11 +1,11 @@
 //! An Enterprise server, and nobody's name.
 
 use crate::fixture::github::{GithubFixture, expect_failure, repo, settings};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::recorded_answers::{REPOSITORY, Recorded, pull};
 use candor_forge::github::{GithubForge, GithubSetupError};
 use candor_forge::{Failure, Forge as _, PullRequestChange, UnreachableReason};
 use candor_http_client::HttpSetupError;
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 
 #[tokio::test]

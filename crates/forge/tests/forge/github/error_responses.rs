@@ -2,12 +2,12 @@
 //! nothing.
 
 use crate::fixture::github::{GithubFixture, NOW, expect_error_response, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::recorded_answers::{INVALID, REPOSITORY, Recorded, refusal};
 use candor_fault::Effect;
 use candor_forge::{
     Forge as _, GithubErrorResponse, MissingItem, NewPullRequest, Paging, RequestKind,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Answers that do not come, or come broken.
 
 use crate::fixture::github::{GithubFixture, LONG, expect_failure, repo, settings};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::recorded_answers::{REPOSITORY, Recorded};
 use candor_call_fixtures::writing_mark;
 use candor_fault::Effect;
@@ -9,6 +8,7 @@ use candor_forge::github::{GithubForge, GithubSetupError};
 use candor_forge::{Failure, Forge as _, MergeInstruction, MergeMethod, UnreachableReason};
 use candor_guard::Deadline;
 use candor_http_client::HttpSetupError;
+use candor_testkit::scripted_http::ScriptedResponse;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -120,7 +120,7 @@ async fn huge_answer_is_not_read_to_its_end() {
 async fn deadline_of_the_call_ends_a_slow_read() {
     let mut fixture = GithubFixture::reading().await;
     fixture.context.deadline = Deadline::after(Duration::from_millis(200));
-    fixture.respond(REPO, ScriptedResponse::Silence);
+    fixture.respond(REPO, ScriptedResponse::Hang(Vec::new()));
     let begun = Instant::now();
     let found = fixture.forge.repository(&fixture.context, &repo()).await;
     assert_eq!(why(expect_failure(found)), UnreachableReason::Timeout);
@@ -133,7 +133,7 @@ async fn attempt_has_a_bound_of_its_own() {
     let fixture =
         GithubFixture::with(|settings| settings.timeouts.attempt = Duration::from_millis(200))
             .await;
-    fixture.respond(REPO, ScriptedResponse::Silence);
+    fixture.respond(REPO, ScriptedResponse::Hang(Vec::new()));
     fixture.respond(
         REPO,
         ScriptedResponse::json(200, Recorded::of(REPOSITORY, 0).body()),
@@ -171,7 +171,10 @@ async fn change_without_an_answer_has_an_unknown_effect_and_is_not_sent_again() 
             ScriptedResponse::Part(b"HTTP/1.1 2".to_vec()),
             UnreachableReason::Reset,
         ),
-        (ScriptedResponse::Silence, UnreachableReason::Timeout),
+        (
+            ScriptedResponse::Hang(Vec::new()),
+            UnreachableReason::Timeout,
+        ),
     ] {
         let attempt = Duration::from_millis(300);
         let mut fixture = GithubFixture::with(|settings| settings.timeouts.attempt = attempt).await;

@@ -1,7 +1,7 @@
 //! GitHub's own description of the operations that are used: every request is held against it, and
 //! its examples are played.
 
-use crate::fixture::scripted_server::Request;
+use candor_testkit::scripted_http::RecordedRequest;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub(crate) fn examples(method: &str, path: &str) -> Value {
 }
 
 /// Holds a request against the description.
-pub(crate) fn assert_described(request: &Request) {
+pub(crate) fn assert_described(request: &RecordedRequest) {
     let (path, query) = match request.target.split_once('?') {
         Some((path, query)) => (path, query),
         None => (request.target.as_str(), ""),
@@ -116,8 +116,8 @@ fn assert_valid(schema: &Value, value: &Value, line: &str) {
     assert!(wrong.is_empty(), "{line}: {wrong:?}");
 }
 
-fn request(method: &str, target: &str, body: Value) -> Request {
-    Request {
+fn request(method: &str, target: &str, body: Value) -> RecordedRequest {
+    RecordedRequest {
         method: method.to_owned(),
         target: target.to_owned(),
         headers: Vec::new(),

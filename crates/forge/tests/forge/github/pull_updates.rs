@@ -1,12 +1,12 @@
 //! Pull requests edited, and made drafts or no drafts.
 
 use crate::fixture::github::{GithubFixture, NOW, expect_error_response, expect_failure, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::recorded_answers::{pull, refusal};
 use candor_fault::Effect;
 use candor_forge::{
     Failure, Forge as _, MissingItem, PullRequestChange, PullState, UnreachableReason,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Pull requests opened and merged.
 
 use crate::fixture::github::{GithubFixture, expect_error_response, expect_failure, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::openapi::example;
 use crate::github::recorded_answers::{pull, refusal};
 use candor_fault::Effect;
@@ -9,6 +8,7 @@ use candor_forge::{
     Failure, Forge as _, MergeInstruction, MergeMethod, MissingItem, NewPullRequest, RequestKind,
     UnmergeableReason, UnmetPrecondition,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 
 const CREATE: &str = "POST /repos/octo/hello/pulls";

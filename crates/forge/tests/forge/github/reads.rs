@@ -1,13 +1,13 @@
 //! Tests of reads with documented responses.
 
 use crate::fixture::github::{GithubFixture, expect_error_response, expect_failure, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::openapi::{example, examples};
 use crate::github::recorded_answers::{REPOSITORY, Recorded, STATUS, pull, with};
 use candor_forge::{
     Branch, CheckState, CommitCheck, Failure, Forge as _, ItemKind, MissingItem, Paging,
     PullFilter, PullState, RepoName, Revision, UnmetPrecondition, UnreachableReason,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
 
 const PAGING: Paging = Paging {

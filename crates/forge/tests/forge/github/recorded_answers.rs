@@ -1,6 +1,6 @@
 //! Recorded exchanges, and the answers that GitHub's documentation describes.
 
-use crate::fixture::scripted_server::ScriptedResponse;
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
 
 /// A recorded answer.

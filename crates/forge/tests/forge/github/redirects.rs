@@ -1,13 +1,14 @@
 //! Redirects: followed within the API and the allow-list, never with the token to somebody else.
 
 use crate::fixture::github::{GithubFixture, expect_failure, repo};
-use crate::fixture::scripted_server::{ScriptedResponse, ScriptedServer};
+use crate::fixture::scripted_server::ScriptedServer;
 use crate::github::recorded_answers::{RENAMED, Recorded, pull};
 use candor_call_fixtures::writing_mark;
 use candor_fault::Effect;
 use candor_forge::{
     DenialReason, Failure, Forge as _, PullRequestChange, RepoName, UnreachableReason,
 };
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 use std::sync::Arc;
 

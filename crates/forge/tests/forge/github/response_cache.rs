@@ -1,9 +1,9 @@
 //! Answers that GitHub calls unchanged.
 
 use crate::fixture::github::{GithubFixture, expect_error_response, repo};
-use crate::fixture::scripted_server::ScriptedResponse;
 use crate::github::recorded_answers::{REPOSITORY, Recorded};
 use candor_forge::{Forge as _, Paging};
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 
 const REPO: &str = "GET /repos/octo/hello";

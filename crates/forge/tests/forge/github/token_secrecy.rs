@@ -1,8 +1,8 @@
 //! The token is shown to GitHub and to nobody else: not by `Debug`, not by an error, not in a log.
 
 use crate::fixture::github::{CANARY, GithubFixture, expect_failure, repo, settings};
-use crate::fixture::scripted_server::ScriptedResponse;
 use candor_forge::Forge as _;
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
 use std::io;
 use std::sync::{Arc, Mutex};

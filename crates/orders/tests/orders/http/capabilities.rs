@@ -1,17 +1,17 @@
 //! The capabilities of an order system: when they are fetched, and which are refused.
 
 use crate::fixture::http_adapter::{create, order, query, send_request, settings};
-use crate::fixture::http_server::{PlayedResponse, ScriptedServer, capabilities};
+use crate::fixture::http_server::{capabilities, start_playing};
 use candor_fault::Effect;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Adapter as _, Failure, OrderOperation};
+use candor_testkit::scripted_http::{ScriptedResponse, ScriptedServer};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[tokio::test]
 async fn capabilities_are_fetched_once() {
-    let server =
-        ScriptedServer::playing(PlayedResponse::json(200, &json!({ "order": order() }))).await;
+    let server = start_playing(ScriptedResponse::json(200, &json!({ "order": order() }))).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     assert!(adapter.keeps_keys());
     for _ in 0..2 {
@@ -26,12 +26,12 @@ async fn capabilities_are_fetched_once() {
 #[tokio::test]
 async fn capabilities_are_fetched_again_after_a_failure() {
     let count = AtomicUsize::new(0);
-    let server = ScriptedServer::start(move |request| match request.line.as_str() {
+    let server = ScriptedServer::start(move |request| match request.line().as_str() {
         "GET /v1/capabilities" if count.fetch_add(1, Ordering::SeqCst) == 0 => {
-            PlayedResponse::text(503, "{}")
+            ScriptedResponse::text(503, "{}")
         }
-        "GET /v1/capabilities" => PlayedResponse::json(200, &capabilities()),
-        _ => PlayedResponse::json(200, &json!({ "order": order() })),
+        "GET /v1/capabilities" => ScriptedResponse::json(200, &capabilities()),
+        _ => ScriptedResponse::json(200, &json!({ "order": order() })),
     })
     .await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
@@ -44,7 +44,7 @@ async fn capabilities_are_fetched_again_after_a_failure() {
 async fn missing_operations_are_not_requested() {
     let server = ScriptedServer::start(|_| {
         let offered = ["get-orders", "teleport-order"];
-        PlayedResponse::json(
+        ScriptedResponse::json(
             200,
             &json!({ "protocol": 1, "operations": offered, "keepsKeys": false, "more": 1 }),
         )
@@ -71,40 +71,40 @@ async fn unusable_capabilities_are_an_invalid_response() {
     for (name, played) in [
         (
             "protocol 2",
-            PlayedResponse::text(200, r#"{"protocol":2,"operations":[],"keepsKeys":true}"#),
+            ScriptedResponse::text(200, r#"{"protocol":2,"operations":[],"keepsKeys":true}"#),
         ),
         (
             "protocol text",
-            PlayedResponse::text(200, r#"{"protocol":"1","operations":[],"keepsKeys":true}"#),
+            ScriptedResponse::text(200, r#"{"protocol":"1","operations":[],"keepsKeys":true}"#),
         ),
         (
             "no operations",
-            PlayedResponse::text(200, r#"{"protocol":1,"keepsKeys":true}"#),
+            ScriptedResponse::text(200, r#"{"protocol":1,"keepsKeys":true}"#),
         ),
         (
             "keepsKeys 1",
-            PlayedResponse::text(200, r#"{"protocol":1,"operations":[],"keepsKeys":1}"#),
+            ScriptedResponse::text(200, r#"{"protocol":1,"operations":[],"keepsKeys":1}"#),
         ),
-        ("garbage", PlayedResponse::text(200, "hello")),
-        ("array", PlayedResponse::text(200, "[]")),
+        ("garbage", ScriptedResponse::text(200, "hello")),
+        ("array", ScriptedResponse::text(200, "[]")),
         (
             "html",
-            PlayedResponse::new(200, &[("content-type", "text/html")], b"<p>"),
+            ScriptedResponse::new(200, &[("content-type", "text/html")], b"<p>"),
         ),
-        ("404", PlayedResponse::text(404, "{}")),
-        ("405", PlayedResponse::text(405, "{}")),
-        ("501", PlayedResponse::text(501, "{}")),
+        ("404", ScriptedResponse::text(404, "{}")),
+        ("405", ScriptedResponse::text(405, "{}")),
+        ("501", ScriptedResponse::text(501, "{}")),
         (
             "redirect",
-            PlayedResponse::new(302, &[("location", "/other")], b""),
+            ScriptedResponse::new(302, &[("location", "/other")], b""),
         ),
-        ("401", PlayedResponse::text(401, "{}")),
+        ("401", ScriptedResponse::text(401, "{}")),
         (
             "429",
-            PlayedResponse::new(429, &[("retry-after", "9")], b""),
+            ScriptedResponse::new(429, &[("retry-after", "9")], b""),
         ),
-        ("500", PlayedResponse::text(500, "{}")),
-        ("closed", PlayedResponse::Part(Vec::new())),
+        ("500", ScriptedResponse::text(500, "{}")),
+        ("closed", ScriptedResponse::Part(Vec::new())),
     ] {
         let server = ScriptedServer::start(move |_| played.clone()).await;
         let adapter = HttpAdapter::new(&settings(server.url())).unwrap();

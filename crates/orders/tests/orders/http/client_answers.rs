@@ -1,7 +1,7 @@
 //! Answers of an order system as the client sees them, and what is logged about them.
 
 use crate::fixture::http_adapter::{CANARY, create, send_request, settings};
-use crate::fixture::http_server::{Event, PlayedResponse, ScriptedServer};
+use crate::fixture::http_server::{start_changing, start_playing};
 use crate::requests::ToolResponse;
 use candor_call_fixtures::{answer, call};
 use candor_fault::Timestamp;
@@ -9,6 +9,7 @@ use candor_guard::retry::RetryPolicy;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Config, GuardConfig, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
+use candor_testkit::scripted_http::{ConnectionEvent, ScriptedResponse, ScriptedServer};
 use serde_json::json;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
@@ -64,14 +65,14 @@ async fn foreign_text_never_reaches_a_client() {
         ("x-why", CANARY),
         ("location", CANARY),
     ];
-    let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
-    let server = ScriptedServer::changing(Arc::clone(&playing)).await;
+    let current = Arc::new(Mutex::new(ScriptedResponse::text(500, "")));
+    let server = start_changing(Arc::clone(&current)).await;
     let dispatcher = dispatcher(&server, LONG).await;
     for status in [
         200, 302, 400, 401, 404, 408, 409, 422, 429, 500, 501, 503, 504,
     ] {
         for body in [error.to_string(), CANARY.to_owned()] {
-            *playing.lock().unwrap() = PlayedResponse::new(status, &headers, body.as_bytes());
+            *current.lock().unwrap() = ScriptedResponse::new(status, &headers, body.as_bytes());
             let create_order = create_order(&dispatcher).await;
             assert!(create_order.contains("\"isError\":true"), "{create_order}");
             assert!(!create_order.contains(CANARY), "{status} {create_order}");
@@ -85,18 +86,18 @@ async fn named_refusal_is_passed_on_with_its_facts() {
         "code": "INSUFFICIENT_INVENTORY",
         "context": { "field": "order.lineItems.0.quantity", "available": 0 }
     } });
-    let server = ScriptedServer::playing(PlayedResponse::json(409, &error)).await;
+    let server = start_playing(ScriptedResponse::json(409, &error)).await;
     insta::assert_snapshot!(create_order(&dispatcher(&server, LONG).await).await, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":4001,\"message\":\"Adapter error: there is less stock than the call needs\",\"retryable\":false,\"details\":{\"suggestion\":\"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null,\"field\":\"order.lineItems.0.quantity\",\"available\":0},\"originalError\":\"INSUFFICIENT_INVENTORY\"}}}"}],"structuredContent":{"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}},"isError":true,"error":{"code":4001,"message":"Adapter error: there is less stock than the call needs","retryable":false,"details":{"suggestion":"Ask for no more than `details.context.available`, or wait for stock; call again with a new idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"field":"order.lineItems.0.quantity","available":0},"originalError":"INSUFFICIENT_INVENTORY"}}}"#);
 }
 
 #[tokio::test]
 async fn response_that_is_late_is_a_timeout_with_unknown_effect() {
     let begun = b"HTTP/1.1 200 OK\r\ncontent-ty".to_vec();
-    let mut server = ScriptedServer::playing(PlayedResponse::Hang(begun)).await;
+    let mut server = start_playing(ScriptedResponse::Hang(begun)).await;
     let create_order = create_order(&dispatcher(&server, Duration::from_millis(200)).await).await;
     insta::assert_snapshot!(create_order, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"unknown\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null}}}}"#);
-    assert_eq!(server.event().await, Event::Hanging);
-    assert_eq!(server.event().await, Event::Closed);
+    assert_eq!(server.event().await, ConnectionEvent::Hanging);
+    assert_eq!(server.event().await, ConnectionEvent::Closed);
 }
 
 /// Collects the log.
@@ -135,7 +136,7 @@ impl Write for Log {
 async fn refused_credentials_are_logged_without_the_token() {
     let log = Log::default();
     let _guard = log.listen();
-    let server = ScriptedServer::playing(PlayedResponse::text(403, CANARY)).await;
+    let server = start_playing(ScriptedResponse::text(403, CANARY)).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let (result, _) = send_request(&adapter, &create()).await;
     assert!(result.is_err());
@@ -147,8 +148,8 @@ async fn missing_capabilities_are_logged_without_foreign_text() {
     let log = Log::default();
     let _guard = log.listen();
     for played in [
-        PlayedResponse::text(503, CANARY),
-        PlayedResponse::text(200, CANARY),
+        ScriptedResponse::text(503, CANARY),
+        ScriptedResponse::text(200, CANARY),
     ] {
         let server = ScriptedServer::start(move |_| played.clone()).await;
         HttpAdapter::connect(&settings(server.url())).await.unwrap();

@@ -1,7 +1,7 @@
 //! The examples of the protocol page are what is sent and accepted.
 
 use crate::fixture::http_adapter::{send_request, settings};
-use crate::fixture::http_server::{PlayedResponse, ScriptedServer};
+use crate::fixture::http_server::{start_changing, start_playing};
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
 use candor_orders::check::CheckOptions;
 use candor_orders::http::{HttpAdapter, HttpSettings};
@@ -9,6 +9,7 @@ use candor_orders::model::{OrderStatus, UtcTime};
 use candor_orders::{
     EntityQuery, Failure, Filters, OrderOperation, PAGE_DEFAULT, Request, Response,
 };
+use candor_testkit::scripted_http::{ScriptedResponse, ScriptedServer};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
@@ -86,13 +87,13 @@ fn utc(mut value: Value) -> Value {
 
 #[tokio::test]
 async fn answers_on_the_page_are_accepted() {
-    let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
-    let server = ScriptedServer::changing(Arc::clone(&playing)).await;
+    let current = Arc::new(Mutex::new(ScriptedResponse::text(500, "")));
+    let server = start_changing(Arc::clone(&current)).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     let answers = examples("answer");
     assert_eq!(answers.len(), 7);
     for (name, text) in answers {
-        *playing.lock().unwrap() = PlayedResponse::text(200, text);
+        *current.lock().unwrap() = ScriptedResponse::text(200, text);
         let operation = OrderOperation::read(name).unwrap();
         let (result, _) = send_request(&adapter, &request(operation)).await;
         let (member, next) = match result.unwrap() {
@@ -127,11 +128,11 @@ async fn requests_on_the_page_are_sent_and_accepted() {
 #[tokio::test]
 async fn capabilities_and_failures_are_read() {
     let (_, text) = examples("capabilities")[0];
-    let server = ScriptedServer::start(move |_| PlayedResponse::text(200, text)).await;
+    let server = ScriptedServer::start(move |_| ScriptedResponse::text(200, text)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     assert_eq!(adapter.capabilities().await.unwrap().operations.len(), 4);
     let (status, text) = examples("failure")[0];
-    let server = ScriptedServer::playing(PlayedResponse::text(status.parse().unwrap(), text)).await;
+    let server = start_playing(ScriptedResponse::text(status.parse().unwrap(), text)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let (result, _) = send_request(&adapter, &request(OrderOperation::CreateOrder)).await;
     let Err(Failure::Final(stands, _)) = result else {

@@ -3,14 +3,15 @@
 use crate::fixture::http_adapter::{
     CANARY, create, inventory, order, query, request_context, settings,
 };
-use crate::fixture::http_server::{PlayedResponse, Request, ScriptedServer, capabilities};
+use crate::fixture::http_server::{capabilities, start_playing};
 use candor_call_fixtures::writing_mark;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Adapter as _, Response};
 use candor_street::EffectMark;
+use candor_testkit::scripted_http::{RecordedRequest, ScriptedResponse, ScriptedServer};
 use serde_json::json;
 
-fn shown(request: &Request) -> String {
+fn shown(request: &RecordedRequest) -> String {
     let mut headers: Vec<_> = request
         .headers
         .iter()
@@ -26,13 +27,12 @@ fn shown(request: &Request) -> String {
         .collect();
     headers.sort();
     let body = String::from_utf8(request.body.clone()).unwrap();
-    format!("{}\n{}\n\n{body}", request.line, headers.join("\n"))
+    format!("{}\n{}\n\n{body}", request.line(), headers.join("\n"))
 }
 
 #[tokio::test]
 async fn change_is_sent_with_its_key_and_client() {
-    let server =
-        ScriptedServer::playing(PlayedResponse::json(200, &json!({ "order": order() }))).await;
+    let server = start_playing(ScriptedResponse::json(200, &json!({ "order": order() }))).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let request_context = request_context(writing_mark(), Some("schlüssel 1"));
     let result = adapter.call(&create(), &request_context).await.unwrap();
@@ -65,7 +65,7 @@ async fn change_is_sent_with_its_key_and_client() {
 #[tokio::test]
 async fn query_is_sent_without_key_and_client() {
     let page = json!({ "inventory": [inventory(), inventory()], "nextCursor": "18.y" });
-    let server = ScriptedServer::playing(PlayedResponse::json(200, &page)).await;
+    let server = start_playing(ScriptedResponse::json(200, &page)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
     let request_context = request_context(EffectMark::read_only(), None);
     let result = adapter.call(&query(), &request_context).await.unwrap();
@@ -89,7 +89,7 @@ async fn query_is_sent_without_key_and_client() {
 
 #[tokio::test]
 async fn no_token_is_sent_if_none_is_configured() {
-    let server = ScriptedServer::start(|_| PlayedResponse::json(200, &capabilities())).await;
+    let server = ScriptedServer::start(|_| ScriptedResponse::json(200, &capabilities())).await;
     let mut settings = settings(server.url() + "/shop/");
     settings.bearer = None;
     let adapter = HttpAdapter::connect(&settings).await.unwrap();

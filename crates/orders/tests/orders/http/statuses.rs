@@ -3,21 +3,22 @@
 use crate::fixture::http_adapter::{
     create, inventory, order, query, send_request, send_with, settings,
 };
-use crate::fixture::http_server::{PlayedResponse, ScriptedServer};
+use crate::fixture::http_server::start_changing;
 use candor_fault::Effect;
 use candor_orders::http::HttpAdapter;
 use candor_orders::{Failure, FinalFailure, RefusalReason, Request, Response};
+use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 /// Describes the result of each played response.
-async fn summary(request: &Request, played: Vec<(&str, PlayedResponse)>) -> String {
+async fn summary(request: &Request, played: Vec<(&str, ScriptedResponse)>) -> String {
     let mut summary = String::new();
-    let playing = Arc::new(Mutex::new(PlayedResponse::text(500, "")));
-    let server = ScriptedServer::changing(Arc::clone(&playing)).await;
+    let current = Arc::new(Mutex::new(ScriptedResponse::text(500, "")));
+    let server = start_changing(Arc::clone(&current)).await;
     let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
     for (name, played) in played {
-        *playing.lock().unwrap() = played;
+        *current.lock().unwrap() = played;
         let (result, effect) = send_request(&adapter, request).await;
         let result = match result {
             Ok(Response::One(entity)) => format!("Ok {entity}"),
@@ -35,9 +36,9 @@ fn error(code: Value) -> Value {
 
 #[tokio::test]
 async fn every_status_of_a_change() {
-    let named = |status, code: &str| PlayedResponse::json(status, &error(json!(code)));
-    let after = |status, wait| PlayedResponse::new(status, &[("retry-after", wait)], b"");
-    let dated = PlayedResponse::new(
+    let named = |status, code: &str| ScriptedResponse::json(status, &error(json!(code)));
+    let after = |status, wait| ScriptedResponse::new(status, &[("retry-after", wait)], b"");
+    let dated = ScriptedResponse::new(
         429,
         &[
             ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -45,7 +46,7 @@ async fn every_status_of_a_change() {
         ],
         b"",
     );
-    let html = PlayedResponse::new(404, &[("content-type", "text/html")], b"<h1>Not here</h1>");
+    let html = ScriptedResponse::new(404, &[("content-type", "text/html")], b"<h1>Not here</h1>");
     let retryable = json!({ "error": { "code": "LOCKED", "retryable": true } });
     let facts = json!({ "error": {
         "code": "INSUFFICIENT_INVENTORY",
@@ -58,54 +59,54 @@ async fn every_status_of_a_change() {
     } });
     let played = vec![
         ("400 named", named(400, "ADDRESS_REFUSED")),
-        ("400 nameless", PlayedResponse::text(400, "{}")),
+        ("400 nameless", ScriptedResponse::text(400, "{}")),
         ("400 odd name", named(400, "no such name")),
         ("400 name of ours", named(400, "WRITE_TOKEN_REQUIRED")),
         (
             "400 number as name",
-            PlayedResponse::json(400, &error(json!(7))),
+            ScriptedResponse::json(400, &error(json!(7))),
         ),
         ("401", named(401, "WHO_ARE_YOU")),
-        ("403", PlayedResponse::text(403, "{}")),
+        ("403", ScriptedResponse::text(403, "{}")),
         ("402", named(402, "PAY_FIRST")),
         ("404 named", named(404, "ORDER_NOT_FOUND")),
-        ("404 nameless", PlayedResponse::text(404, "")),
+        ("404 nameless", ScriptedResponse::text(404, "")),
         ("404 html", html),
-        ("404 cut", PlayedResponse::cut(404, "{\"error\":")),
-        ("405", PlayedResponse::text(405, "{}")),
-        ("408", PlayedResponse::text(408, "{}")),
+        ("404 cut", ScriptedResponse::cut(404, "{\"error\":")),
+        ("405", ScriptedResponse::text(405, "{}")),
+        ("408", ScriptedResponse::text(408, "{}")),
         ("409 named", named(409, "EXTERNAL_ID_CONFLICT")),
-        ("409 retryable", PlayedResponse::json(409, &retryable)),
-        ("409 facts", PlayedResponse::json(409, &facts)),
-        ("409 odd facts", PlayedResponse::json(409, &odd)),
+        ("409 retryable", ScriptedResponse::json(409, &retryable)),
+        ("409 facts", ScriptedResponse::json(409, &facts)),
+        ("409 odd facts", ScriptedResponse::json(409, &odd)),
         ("422", named(422, "TOTAL_MISMATCH")),
         (
             "422 twice",
-            PlayedResponse::text(422, r#"{"error":{"code":"A","code":"B"}}"#),
+            ScriptedResponse::text(422, r#"{"error":{"code":"A","code":"B"}}"#),
         ),
         ("429", after(429, "7")),
-        ("429 silent", PlayedResponse::text(429, "{}")),
+        ("429 silent", ScriptedResponse::text(429, "{}")),
         ("429 date", dated),
         ("429 far", after(429, "86400")),
         ("500", named(500, "ORDER_NOT_FOUND")),
-        ("501", PlayedResponse::text(501, "{}")),
-        ("502", PlayedResponse::text(502, "bad gateway")),
+        ("501", ScriptedResponse::text(501, "{}")),
+        ("502", ScriptedResponse::text(502, "bad gateway")),
         ("503", after(503, "11")),
-        ("504", PlayedResponse::text(504, "{}")),
-        ("599", PlayedResponse::text(599, "{}")),
+        ("504", ScriptedResponse::text(504, "{}")),
+        ("599", ScriptedResponse::text(599, "{}")),
         (
             "301",
-            PlayedResponse::new(301, &[("location", "/v1/elsewhere")], b""),
+            ScriptedResponse::new(301, &[("location", "/v1/elsewhere")], b""),
         ),
         (
             "307",
-            PlayedResponse::new(307, &[("location", "http://127.0.0.1:9/")], b""),
+            ScriptedResponse::new(307, &[("location", "http://127.0.0.1:9/")], b""),
         ),
         (
             "304",
-            PlayedResponse::Answer(b"HTTP/1.1 304 Played\r\n\r\n".to_vec()),
+            ScriptedResponse::Answer(b"HTTP/1.1 304 Played\r\n\r\n".to_vec()),
         ),
-        ("604", PlayedResponse::text(604, "{}")),
+        ("604", ScriptedResponse::text(604, "{}")),
     ];
     insta::assert_snapshot!(summary(&create(), played).await);
 }
@@ -116,57 +117,57 @@ async fn every_answer_of_a_change() {
     let with = |name: &str, value: Value| {
         let mut order = order();
         order[name] = value;
-        PlayedResponse::json(200, &json!({ "order": order }))
+        ScriptedResponse::json(200, &json!({ "order": order }))
     };
     let without = |name: &str| {
         let mut order = order();
         order.as_object_mut().unwrap().shift_remove(name);
-        PlayedResponse::json(200, &json!({ "order": order }))
+        ScriptedResponse::json(200, &json!({ "order": order }))
     };
     let line = |quantity: Value| {
         let mut order = order();
         order["lineItems"][0]["quantity"] = quantity;
-        PlayedResponse::json(200, &json!({ "order": order }))
+        ScriptedResponse::json(200, &json!({ "order": order }))
     };
     let said = |kind: &str| {
-        PlayedResponse::new(200, &[("content-type", kind)], whole.to_string().as_bytes())
+        ScriptedResponse::new(200, &[("content-type", kind)], whole.to_string().as_bytes())
     };
     let deep = format!("{{\"order\":{}", "[".repeat(100_000));
     let repeated = whole.to_string().replacen('{', "{\"order\":1,", 1);
     let played = vec![
-        ("200", PlayedResponse::json(200, &whole)),
-        ("201", PlayedResponse::json(201, &whole)),
+        ("200", ScriptedResponse::json(200, &whole)),
+        ("201", ScriptedResponse::json(201, &whole)),
         ("charset", said("Application/JSON; charset=utf-8")),
         ("html", said("text/html")),
         ("problem", said("application/problem+json")),
         (
             "no type",
-            PlayedResponse::new(200, &[], whole.to_string().as_bytes()),
+            ScriptedResponse::new(200, &[], whole.to_string().as_bytes()),
         ),
         (
             "204",
-            PlayedResponse::Answer(b"HTTP/1.1 204 Played\r\n\r\n".to_vec()),
+            ScriptedResponse::Answer(b"HTTP/1.1 204 Played\r\n\r\n".to_vec()),
         ),
-        ("empty", PlayedResponse::text(200, "")),
-        ("garbage", PlayedResponse::text(200, "hello")),
+        ("empty", ScriptedResponse::text(200, "")),
+        ("garbage", ScriptedResponse::text(200, "hello")),
         (
             "html body",
-            PlayedResponse::text(200, "<html>Welcome</html>"),
+            ScriptedResponse::text(200, "<html>Welcome</html>"),
         ),
-        ("half", PlayedResponse::text(200, "{\"order\":")),
-        ("two", PlayedResponse::text(200, "{} {}")),
-        ("array", PlayedResponse::text(200, "[]")),
-        ("no member", PlayedResponse::text(200, r#"{"orders":[]}"#)),
-        ("null", PlayedResponse::text(200, r#"{"order":null}"#)),
-        ("repeated", PlayedResponse::text(200, &repeated)),
-        ("deep", PlayedResponse::text(200, &deep)),
+        ("half", ScriptedResponse::text(200, "{\"order\":")),
+        ("two", ScriptedResponse::text(200, "{} {}")),
+        ("array", ScriptedResponse::text(200, "[]")),
+        ("no member", ScriptedResponse::text(200, r#"{"orders":[]}"#)),
+        ("null", ScriptedResponse::text(200, r#"{"order":null}"#)),
+        ("repeated", ScriptedResponse::text(200, &repeated)),
+        ("deep", ScriptedResponse::text(200, &deep)),
         (
             "surrogate",
-            PlayedResponse::text(200, r#"{"order":"\ud800"}"#),
+            ScriptedResponse::text(200, r#"{"order":"\ud800"}"#),
         ),
         (
             "no UTF-8",
-            PlayedResponse::new(
+            ScriptedResponse::new(
                 200,
                 &[("content-type", "application/json")],
                 b"{\"\xff\":1}",
@@ -185,7 +186,7 @@ async fn every_answer_of_a_change() {
         ("quantity huge", line(json!(1e30))),
         (
             "error in success",
-            PlayedResponse::json(200, &error(json!("ORDER_NOT_FOUND"))),
+            ScriptedResponse::json(200, &error(json!("ORDER_NOT_FOUND"))),
         ),
     ];
     insta::assert_snapshot!(summary(&create(), played).await);
@@ -194,7 +195,7 @@ async fn every_answer_of_a_change() {
 #[tokio::test]
 async fn every_answer_of_a_query() {
     let page = |items: Vec<Value>, next: Value| {
-        PlayedResponse::json(200, &json!({ "inventory": items, "nextCursor": next }))
+        ScriptedResponse::json(200, &json!({ "inventory": items, "nextCursor": next }))
     };
     let one = || vec![inventory()];
     let mut unsold = inventory();
@@ -208,19 +209,19 @@ async fn every_answer_of_a_query() {
         ("number cursor", page(one(), json!(1))),
         (
             "no cursor",
-            PlayedResponse::json(200, &json!({ "inventory": [] })),
+            ScriptedResponse::json(200, &json!({ "inventory": [] })),
         ),
         (
             "no array",
-            PlayedResponse::json(200, &json!({ "inventory": {}, "nextCursor": null })),
+            ScriptedResponse::json(200, &json!({ "inventory": {}, "nextCursor": null })),
         ),
         ("too long", page(vec![inventory(); 3], json!(null))),
         ("second wrong", page(vec![inventory(), unsold], json!(null))),
         (
             "404",
-            PlayedResponse::json(404, &error(json!("LOCATION_NOT_FOUND"))),
+            ScriptedResponse::json(404, &error(json!("LOCATION_NOT_FOUND"))),
         ),
-        ("500", PlayedResponse::text(500, "{}")),
+        ("500", ScriptedResponse::text(500, "{}")),
     ];
     insta::assert_snapshot!(summary(&query(), played).await);
     let longest = page(one(), json!("x".repeat(700)));
@@ -233,7 +234,7 @@ async fn answer_with_too_many_values_is_refused() {
         "{{\"order\":[{}0]}}",
         "0,".repeat(candor_orders::http::MAX_VALUES)
     );
-    let (result, effect) = send_with(PlayedResponse::text(200, &many), &create()).await;
+    let (result, effect) = send_with(ScriptedResponse::text(200, &many), &create()).await;
     let Err(Failure::Final(stands, _)) = result else {
         panic!("{result:?}");
     };

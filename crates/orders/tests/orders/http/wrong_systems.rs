@@ -1,9 +1,9 @@
 //! Order systems with one defect each: exactly the checks of that defect fail.
 
-use crate::fixture::http_server::{Request, message, read};
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
 use candor_orders::check::{AdapterCheckOutcome, CheckOptions};
 use candor_orders::http::HttpSettings;
+use candor_testkit::scripted_http::{HttpMessage, RecordedRequest};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +19,8 @@ struct Answer {
 /// The defect of an order system: how it distorts requests and responses.
 #[derive(Clone, Copy)]
 struct Distortion {
-    request: fn(&mut Request, u64),
-    answer: fn(&Request, &mut Answer),
+    request: fn(&mut RecordedRequest, u64),
+    answer: fn(&RecordedRequest, &mut Answer),
 }
 
 const RIGHT: Distortion = Distortion {
@@ -50,10 +50,10 @@ async fn pass(
 ) -> Option<()> {
     let mut front = BufReader::new(stream);
     loop {
-        let mut request = read(&mut front).await?;
+        let mut request = RecordedRequest::read(&mut front).await?;
         (wrong.request)(&mut request, count.fetch_add(1, Ordering::SeqCst));
         let mut back = BufReader::new(TcpStream::connect(&behind).await.unwrap());
-        let mut head = format!("{} HTTP/1.1\r\nconnection: close\r\n", request.line);
+        let mut head = format!("{} HTTP/1.1\r\nconnection: close\r\n", request.line());
         for (name, value) in &request.headers {
             if name != "content-length" {
                 head += &format!("{name}: {value}\r\n");
@@ -63,7 +63,7 @@ async fn pass(
         back.write_all(&[head.as_bytes(), &request.body].concat())
             .await
             .unwrap();
-        let (first, _, body) = message(&mut back).await.unwrap();
+        let HttpMessage { first, body, .. } = HttpMessage::read(&mut back).await.unwrap();
         let mut answer = Answer {
             status: first.split_whitespace().nth(1).unwrap().parse().unwrap(),
             body: serde_json::from_slice(&body).unwrap(),
@@ -90,7 +90,7 @@ async fn failing(wrong: Distortion) -> Vec<&'static str> {
     failed.map(|check| check.name).collect()
 }
 
-fn header(request: &mut Request, name: &str, value: String) {
+fn header(request: &mut RecordedRequest, name: &str, value: String) {
     for (key, old) in &mut request.headers {
         if key == name {
             old.clone_from(&value);
@@ -147,7 +147,7 @@ async fn not_found_as_an_empty_success() {
 async fn cursors_that_lead_nowhere() {
     let wrong = Distortion {
         answer: |request, answer| {
-            if request.line == "POST /v1/get-orders" && answer.status == 200 {
+            if request.line() == "POST /v1/get-orders" && answer.status == 200 {
                 answer.body["nextCursor"] = json!(null);
             }
         },
@@ -160,7 +160,7 @@ async fn cursors_that_lead_nowhere() {
 async fn filters_that_are_ignored() {
     let wrong = Distortion {
         request: |request, _| {
-            if request.line == "POST /v1/get-orders" {
+            if request.line() == "POST /v1/get-orders" {
                 request.body = br#"{"pageSize":100}"#.to_vec();
             }
         },
