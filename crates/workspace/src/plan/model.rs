@@ -130,14 +130,32 @@ pub struct PhasePolicy {
 
 /// A rule that does not apply to some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-// The words of version 1, which reach clients.
-#[serde(deny_unknown_fields, expecting = "struct Exception")]
+#[serde(from = "Exception")]
 pub struct PolicyException {
     /// The rule, as findings name it.
     pub rule: String,
     /// The files, as a glob.
     pub path: String,
     pub reason: String,
+}
+
+/// A [`PolicyException`] under its name of version 1, which is in messages that reach clients.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exception {
+    rule: String,
+    path: String,
+    reason: String,
+}
+
+impl From<Exception> for PolicyException {
+    fn from(exception: Exception) -> PolicyException {
+        PolicyException {
+            rule: exception.rule,
+            path: exception.path,
+            reason: exception.reason,
+        }
+    }
 }
 
 /// The name of a phase: a capital letter, then capital letters, digits and `_`.
@@ -274,6 +292,35 @@ mod tests {
         assert_eq!(read("A=").unwrap().value(), Some(""));
         for bad in ["", "=x", "1A", "A B", "A-B=1", "A=\0"] {
             assert_eq!(read(bad), Err(BadEnv), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn messages_about_wrong_types_have_the_names_of_version_1() {
+        let message = |policy: serde_json::Value| {
+            let phase = json!({"id": "A", "allow": [], "operations": [], "policy": policy});
+            let plan = json!({"title": "t", "objective": "o", "phase": [phase]});
+            let refused = Plan::from_value(&plan).unwrap_err();
+            match refused {
+                PlanError::Shape { message, .. } => message,
+                other => panic!("{other:?}"),
+            }
+        };
+        for (policy, expected) in [
+            (
+                json!(5),
+                "invalid type: integer `5`, expected struct Policy",
+            ),
+            (
+                json!({"exceptions": [5]}),
+                "invalid type: integer `5`, expected struct Exception",
+            ),
+            (
+                json!({"exceptions": [["x"]]}),
+                "invalid length 1, expected struct Exception with 3 elements",
+            ),
+        ] {
+            assert_eq!(message(policy), expected);
         }
     }
 
