@@ -104,7 +104,7 @@ impl Directories {
         let own = own.exists().then_some(own);
         for file in own.iter().chain(others) {
             let text = std::fs::read_to_string(file)
-                .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+                .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
             let more =
                 Signers::parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
             signers.extend(more);

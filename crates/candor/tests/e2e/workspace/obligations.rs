@@ -20,6 +20,10 @@ fn obligation_1_a_raw_error_becomes_a_system_error() {
 fn obligation_2_a_thrown_string_becomes_a_system_error() {
     let fixture = WorkspaceFixture::new();
     let envelope = fixture.failed_start(&["--approvers", "none"]);
+    assert_eq!(
+        envelope["cause"],
+        "none cannot be read: No such file or directory (os error 2)"
+    );
     assert_eq!(envelope["error_code"], "BOOTSTRAP_FAILURE");
     let cause = envelope["cause"].as_str().unwrap();
     assert!(cause.contains("none"), "{cause}");
