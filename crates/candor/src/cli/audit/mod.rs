@@ -108,12 +108,12 @@ impl NamedFile {
     }
 }
 
-/// Describes the flaw of a log.
+/// Describes the flaw of a log. `verify --json` prints these words too, so they do not change.
 fn describe(flaw: LogFlaw) -> &'static str {
     match flaw {
-        LogFlaw::NotALine(_) => "it is not a line of a log",
-        LogFlaw::Changed(_) => "its content does not match its hash",
-        LogFlaw::Missing(_) => "it is missing, and another line is in its position",
+        LogFlaw::NotALine(_) => "it is no line of a log",
+        LogFlaw::Changed(_) => "it is not what its hash says",
+        LogFlaw::Missing(_) => "another line stands in its place",
         LogFlaw::Torn(_) => "it is cut off",
         LogFlaw::Truncated(_) => "the log ends before it, but a checkpoint has seen it",
         LogFlaw::Rewritten(_) => "it is not the line that a checkpoint has seen",

@@ -3,7 +3,7 @@
 use crate::audit::fixture::{AuditFixture, entries};
 use candor_testkit::Exit;
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const CHECKPOINT: [&str; 2] = ["--checkpoint", "state/checkpoint.json"];
 
@@ -58,7 +58,7 @@ fn first_changed_line_is_named() {
         &whole.replace("src/main.rs", "src/evil.rs"),
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 1: its content does not match its hash
+    error: log.jsonl is broken at line 1: it is not what its hash says
     hint: to move the log aside, run:
       candor audit quarantine log.jsonl
     ");
@@ -67,18 +67,20 @@ fn first_changed_line_is_named() {
         &whole.replace("HASH_MISMATCH", "NOTHING"),
     );
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 2: its content does not match its hash
+    error: log.jsonl is broken at line 2: it is not what its hash says
     hint: line 1 is intact; to move the log aside, run:
       candor audit quarantine log.jsonl
     ");
     let ended = fixture.run(&["verify", "log.jsonl", "--json"]);
     assert_eq!(ended.exit, Exit::Code(3));
     let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
-    assert_eq!(report["flaw"]["kind"], "changed");
-    assert_eq!(report["flaw"]["seq"], 2);
+    assert_eq!(
+        report["flaw"],
+        json!({ "kind": "changed", "seq": 2, "message": "it is not what its hash says" })
+    );
     fixture.write("log.jsonl.000001", "");
     assert_snapshot!(fixture.run_err(3, &["verify", "log.jsonl"]), @r"
-    error: log.jsonl is broken at line 1: it is missing, and another line is in its position
+    error: log.jsonl is broken at line 1: another line stands in its place
     hint: to move the log aside, run:
       candor audit quarantine log.jsonl
     ");

@@ -4,7 +4,7 @@ use crate::workspace_cli::agent::Agent;
 use crate::workspace_cli::fixture::OwnerFixture;
 use candor_testkit::Exit;
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 #[tokio::test]
@@ -113,7 +113,12 @@ fn changed_log_is_reported_with_its_line() {
     let cut: String = log.split_inclusive('\n').take(2).collect();
     fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
     let output = fixture.run_ok(&["status"]);
-    assert!(output.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, but the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{output}");
+    assert!(output.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{output}");
+    let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
+    assert_eq!(
+        status["log"]["verified"]["why"],
+        "it is missing at the end, where the checkpoint has seen it or a later one"
+    );
     // The owner's action is done, with a note that it is not recorded.
     let revoked = fixture.run(&["allow", "d/**", "--passphrase-file", "../pass"]);
     assert_eq!(revoked.exit, Exit::Code(0));

@@ -100,14 +100,15 @@ pub(super) fn read(
     Ok((shown, sessions(&parsed)))
 }
 
+/// Describes the flaw of a log. `status --json` prints these words too, so they do not change.
 fn why(flaw: LogFlaw) -> &'static str {
     match flaw {
-        LogFlaw::NotALine(_) => "it is not a line of a log",
+        LogFlaw::NotALine(_) => "it is no line of a log",
         LogFlaw::Changed(_) => "it was changed",
         LogFlaw::Missing(_) => "it is missing",
         LogFlaw::Torn(_) => "it is cut off, as by a crash; the next session puts it aside",
         LogFlaw::Truncated(_) => {
-            "it is missing at the end, but the checkpoint has seen it or a later one"
+            "it is missing at the end, where the checkpoint has seen it or a later one"
         }
         LogFlaw::Rewritten(_) => "it is not the one that the checkpoint has seen",
     }

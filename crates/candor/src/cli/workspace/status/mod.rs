@@ -94,12 +94,13 @@ impl WorkspaceStatusArgs {
 impl Status {
     fn of(workspace: &OpenedWorkspace, signers: &Signers) -> Result<Status, CommandError> {
         let state = workspace.existing_state()?;
+        // `--json` prints these words too, so they do not change.
         let journal = match state.as_ref().map(unfinished_change) {
             None | Some(Ok(None)) => None,
             Some(Ok(Some(tool))) => Some(format!(
-                "a {tool} is running or was interrupted; the next session completes or undoes it"
+                "a {tool} is under way, or was cut short; the next session settles it"
             )),
-            Some(Err(error)) => Some(format!("cannot read the journal: {error}")),
+            Some(Err(error)) => Some(format!("the journal cannot be read: {error}")),
         };
         let listing = workspace.plans()?;
         let damaged = listing.damaged.iter().map(|(name, damage)| DamagedPlan {
