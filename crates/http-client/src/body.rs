@@ -51,13 +51,13 @@ impl ResponseBody {
         ResponseBody(incoming)
     }
 
+    /// Returns the length that the headers announce; 0 if they announce none.
+    pub fn announced_length(&self) -> u64 {
+        self.0.size_hint().lower()
+    }
+
     /// Reads the body up to the limit.
     pub async fn read(mut self, limit: BodyLimit) -> Result<BoundedBody, ExchangeError> {
-        if let BodyLimit::Whole(limit) = limit
-            && self.0.size_hint().lower() > limit
-        {
-            return Err(ExchangeError::BodyTooLarge { limit });
-        }
         let max = limit.max();
         // One byte more than the limit proves that the body is larger.
         let (mut bytes, lost) = self.read_up_to(max.saturating_add(1)).await;

@@ -6,7 +6,8 @@ use candor_http_client::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT,
 };
 use candor_http_client::{
-    BaseUrl, BodyLimit, ClientOptions, ExchangeError, HttpClient, Method, PlainHttp, StatusCode,
+    BaseUrl, BodyLimit, ClientOptions, ExchangeError, HttpClient, Method, PlainHttp, ResponseBody,
+    StatusCode,
 };
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ impl AdapterClient {
         let response = self.client.send(method, &url, headers, body).await?;
         let (head, body) = response.into_parts();
         let body = match head.status.is_success() {
-            true => body.read(BodyLimit::Whole(MAX_BODY as u64)).await?.bytes,
+            true => read_whole(body).await?,
             // The status is enough if the body does not arrive.
             false => body.read_available(MAX_FAILURE_BODY).await,
         };
@@ -110,4 +111,13 @@ impl AdapterClient {
             body,
         })
     }
+}
+
+/// Reads a whole body. A body that announces too many bytes is not read at all.
+async fn read_whole(body: ResponseBody) -> Result<Bytes, ExchangeError> {
+    let limit = MAX_BODY as u64;
+    if body.announced_length() > limit {
+        return Err(ExchangeError::BodyTooLarge { limit });
+    }
+    Ok(body.read(BodyLimit::Whole(limit)).await?.bytes)
 }

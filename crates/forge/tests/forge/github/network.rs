@@ -82,6 +82,12 @@ async fn lost_connection_is_retried() {
         read(vec![ScriptedResponse::Part(Vec::new()); 3]).await,
         (UnreachableReason::Reset, 3)
     );
+    // The announced length alone does not make an answer too large.
+    let large = b"HTTP/1.1 200 Played\r\ncontent-length: 99999999\r\n\r\n{".to_vec();
+    assert_eq!(
+        read(vec![ScriptedResponse::Part(large); 3]).await,
+        (UnreachableReason::Reset, 3)
+    );
     let fixture = GithubFixture::reading().await;
     fixture.respond(REPO, half);
     fixture.respond(
