@@ -141,6 +141,9 @@ fn stopped_failure(stopped: CallStopped) -> Failure {
     Failure::from(Fault::<Workspace>::from(stopped))
 }
 
+/// The work of a tool, which may block.
+type ToolWork = dyn FnOnce(&ToolContext) -> Result<Reply, Failure> + Send;
+
 /// Runs a tool that builds its reply itself.
 async fn run(
     server: Arc<WorkspaceServer>,
@@ -150,7 +153,7 @@ async fn run(
     let notes = Arc::clone(&cx.notes);
     let raising = Arc::clone(&server);
     // Boxed, so that the runtime is compiled once and not for each tool.
-    let work: Box<dyn FnOnce(&ToolContext) -> Result<Reply, Failure> + Send> = Box::new(work);
+    let work: Box<ToolWork> = Box::new(work);
     let worked = tokio::task::spawn_blocking(move || {
         let session = server.session().ok_or(Failure::NoSession)?;
         work(&ToolContext {
