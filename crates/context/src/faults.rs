@@ -4,6 +4,7 @@ use crate::dialect::Context;
 use crate::dialect::codes;
 use crate::failure::{Failure, TargetFlaw};
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
+use crate::format::manifest::MANIFEST;
 use crate::query::request::Query;
 use candor_fault::{Cause, Fault};
 use rustix::io::Errno;
@@ -44,7 +45,7 @@ impl Failure {
 }
 
 /// Returns the fault of an invalid cache. A violated rule of the format outweighs an unreadable file: it
-/// remains when the file is readable.
+/// remains when the file is readable. Only an unreadable manifest outweighs everything.
 fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
     match breaks_rule(problems) {
         true => codes::CacheInvalid.fault(),
@@ -52,10 +53,17 @@ fn of_problems(problems: &[CacheProblem]) -> Fault<Context> {
     }
 }
 
-/// Returns true if the list is empty or has a problem other than an unreadable file.
+/// Returns true if the list is empty or has a problem other than an unreadable file. Without a readable
+/// manifest no rule can be checked, so nothing else in the list counts then.
 pub(crate) fn breaks_rule(problems: &[CacheProblem]) -> bool {
     let unreadable =
         |problem: &CacheProblem| matches!(problem.kind, CacheProblemKind::Unreadable(_));
+    if problems
+        .iter()
+        .any(|one| one.file == MANIFEST && unreadable(one))
+    {
+        return false;
+    }
     problems.is_empty() || !problems.iter().all(unreadable)
 }
 

@@ -25,6 +25,8 @@ pub enum CacheProblemKind {
     Malformed(String),
     /// The manifest has a `build_config` that this reader does not support.
     Unsupported,
+    /// `created_at` is not a time of RFC 3339.
+    CreatedAt,
     /// `document_count` is not the number of documents.
     Count {
         stated: u64,
@@ -79,6 +81,7 @@ impl fmt::Display for CacheProblemKind {
             CacheProblemKind::Unsupported => {
                 out.write_str("build_config is not one that can be read here")
             }
+            CacheProblemKind::CreatedAt => out.write_str("created_at is not an RFC 3339 time"),
             CacheProblemKind::Count { stated, listed } => {
                 write!(out, "document_count is {stated}, but {listed} are listed")
             }

@@ -6,6 +6,7 @@ use crate::files::file_stamp::FileStamp;
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 use crate::format::digest::{Digest, Digester};
 use crate::format::json_object::JsonObject;
+use crate::format::rfc3339::is_rfc3339;
 use crate::{MAX_DOCUMENTS, faults};
 use candor_fault::Timestamp;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -136,6 +137,8 @@ fn to_pretty_json(value: &impl Serialize) -> Vec<u8> {
 pub(crate) struct LoadedLists {
     /// The unchecked values of `cache_version` and `document_count` in the manifest.
     pub(crate) stated: Option<(String, u64)>,
+    /// The time in the manifest, if it is one.
+    pub(crate) created_at: Option<String>,
     /// The manifest, if it could be parsed.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problems: Vec<CacheProblem>,
@@ -155,12 +158,14 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
         _ => None,
     };
     let mut stated = None;
+    let mut created_at = None;
     let manifest = match manifest {
         Ok((JsonObject(read), _)) => {
             // A longer text is not a digest, and can be as long as the file.
             let is_short = read.cache_version.len() <= Digest::TEXT;
             let version = is_short.then(|| read.cache_version.clone());
             stated = Some((version.unwrap_or_default(), read.document_count));
+            created_at = Some(read.created_at.clone()).filter(|text| is_rfc3339(text));
             read.check(&mut problems)
         }
         Err(()) => None,
@@ -170,6 +175,7 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
     }
     LoadedLists {
         stated,
+        created_at,
         manifest,
         problems,
         stamps,
@@ -203,8 +209,7 @@ fn read_json<T: DeserializeOwned>(
 struct StoredManifest {
     cache_version: String,
     build_config: JsonObject<BuildConfig>,
-    #[serde(rename = "created_at")]
-    _created_at: String,
+    created_at: String,
     document_count: u64,
     documents: ManifestEntries,
 }
@@ -273,6 +278,9 @@ impl StoredManifest {
         if self.build_config.0 != BuildConfig::ours() {
             wrong(CacheProblemKind::Unsupported);
             return None;
+        }
+        if !is_rfc3339(&self.created_at) {
+            wrong(CacheProblemKind::CreatedAt);
         }
         let ManifestEntries {
             count: listed,

@@ -7,3 +7,4 @@ pub(crate) mod document;
 pub(crate) mod json_object;
 pub(crate) mod json_string;
 pub(crate) mod manifest;
+pub(crate) mod rfc3339;

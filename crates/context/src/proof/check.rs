@@ -79,6 +79,7 @@ pub(crate) fn check<V: DocumentVisitor>(
 ) -> CacheCheck<V> {
     let LoadedLists {
         stated: _,
+        created_at: _,
         manifest,
         mut problems,
         stamps,
@@ -232,6 +233,7 @@ mod tests {
         };
         let lists = LoadedLists {
             stated: None,
+            created_at: None,
             manifest: Some(Manifest::of((0..500).map(listed).collect())),
             problems: Vec::new(),
             stamps: None,

@@ -10,7 +10,7 @@ use crate::query::selection::DocumentMatch;
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use crate::serve::tools;
 use candor_fault::Fault;
-use candor_street::{CallContext, Clock, Reply, Server, Tools, reply_text};
+use candor_street::{CallContext, Clock, Reply, Server, ToolNames, Tools, reply_text};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -45,6 +45,12 @@ impl ContextServer {
     /// Adds the tool `context.passages`.
     pub fn with_passages(mut self) -> ContextServer {
         self.tools = self.tools.with(tools::passages());
+        self
+    }
+
+    /// Lists the tools with names of another style.
+    pub fn with_tool_names(mut self, names: ToolNames) -> ContextServer {
+        self.tools = self.tools.with_name_style(names);
         self
     }
 

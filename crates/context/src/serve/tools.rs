@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::dialect::Context;
+use crate::failure::Failure;
 use crate::query::request::{MAX_BUDGET, Query, TokenBudget};
 use crate::query::response::to_json_line;
 use crate::serve::cache_list;
@@ -9,7 +10,7 @@ use crate::serve::open_caches::OpenCaches;
 use crate::serve::server::{self, ContextServer, Quick, reply_bytes};
 use candor_fault::Fault;
 use candor_street::{CallContext, Reply, Tool};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -93,6 +94,13 @@ where
     Tool::read_only(name, description, A::schema(), run)
 }
 
+/// Serialises an answer without a newline at its end, as the published server does for these two tools.
+fn to_json_text(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut line = to_json_line(answer)?;
+    line.pop();
+    Ok(line)
+}
+
 fn parse_query(text: &str) -> Result<Query, Fault<Context>> {
     Query::new(text).map_err(|failure| failure.fault())
 }
@@ -138,7 +146,7 @@ pub(super) fn passages() -> Tool<ContextServer> {
 pub(super) fn list_caches() -> Tool<ContextServer> {
     let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
         let work =
-            |caches: &Arc<OpenCaches>| to_json_line(&cache_list::list_caches(caches.location())?);
+            |caches: &Arc<OpenCaches>| to_json_text(&cache_list::list_caches(caches.location())?);
         server.run_blocking(work).await
     };
     tool(
@@ -150,7 +158,7 @@ pub(super) fn list_caches() -> Tool<ContextServer> {
 
 pub(super) fn inspect_cache() -> Tool<ContextServer> {
     let run = |server: Arc<ContextServer>, arguments: CacheArguments, _| async move {
-        let work = move |caches: &Arc<OpenCaches>| to_json_line(&caches.inspect(&arguments.cache)?);
+        let work = move |caches: &Arc<OpenCaches>| to_json_text(&caches.inspect(&arguments.cache)?);
         server.run_blocking(work).await
     };
     tool(

@@ -4,6 +4,7 @@ use super::{CommonArgs, now};
 use crate::cli::CommandError;
 use crate::host::stdio_server;
 use candor_context::{ChangeDetection, ContextServer, Location};
+use candor_street::ToolNames;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,9 +21,30 @@ pub(in crate::cli) struct ContextServeArgs {
     /// Also offer the tool context.passages
     #[arg(long)]
     passages: bool,
+    /// The names of the tools in their list; calls may use both
+    #[arg(long, value_name = "STYLE", value_enum, default_value_t = ToolNameStyle::Own)]
+    tool_names: ToolNameStyle,
     /// Check every file before every answer, instead of watching the directories
     #[arg(long)]
     no_watch: bool,
+}
+
+/// The style of tool names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ToolNameStyle {
+    /// context.resolve
+    Own,
+    /// context_resolve, for clients that refuse dots
+    Underscore,
+}
+
+impl From<ToolNameStyle> for ToolNames {
+    fn from(style: ToolNameStyle) -> ToolNames {
+        match style {
+            ToolNameStyle::Own => ToolNames::Own,
+            ToolNameStyle::Underscore => ToolNames::Underscore,
+        }
+    }
 }
 
 impl ContextServeArgs {
@@ -33,7 +55,8 @@ impl ContextServeArgs {
             true => ChangeDetection::Compare,
             false => ChangeDetection::Watch,
         };
-        let server = ContextServer::new(location, Arc::new(now), noticing);
+        let server = ContextServer::new(location, Arc::new(now), noticing)
+            .with_tool_names(self.tool_names.into());
         Ok(stdio_server(match self.passages {
             true => server.with_passages(),
             false => server,

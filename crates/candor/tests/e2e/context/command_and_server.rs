@@ -93,6 +93,6 @@ fn command_and_server_inspect_the_same() {
             "context.inspect_cache",
             &format!(r#"{{"cache":"{cache}"}}"#),
         );
-        assert_eq!(answer.unwrap(), format!("{value}\n"), "{cache}");
+        assert_eq!(answer.unwrap(), value.to_string(), "{cache}");
     }
 }

@@ -130,6 +130,45 @@ fn invalid_cache_wins_over_unreadable_file() {
     );
 }
 
+/// Without the manifest nothing can be judged, whatever else is missing or wrong.
+#[test]
+fn unreadable_manifest_is_an_io_error_everywhere() {
+    let other_user = unprivileged_context();
+    let fixture = ContextFixture::empty();
+    fixture.write("u/manifest.json", "{}");
+    fixture.set_mode("u/manifest.json", 0o000);
+    let run = |arguments: &[&str]| {
+        let output = run_command(other_user.run_instead(&fixture.command(arguments)));
+        (output.code, output.stdout, output.stderr)
+    };
+    let told = "error: in the cache: manifest.json: cannot be read: Permission denied (os error 13) (and 2 more problems)\nhint: Check permissions, disk and open files on the machine of the cache, then call again.\n";
+    for command in [
+        &["resolve", "--cache", "u", "--query", "x", "--budget", "1"][..],
+        &["passages", "--cache", "u", "--query", "x", "--budget", "1"],
+        &["inspect", "--cache", "u"],
+    ] {
+        let expected = (6, String::new(), told.to_owned());
+        assert_eq!(run(command), expected, "{command:?}");
+    }
+    let (code, report, stderr) = run(&["verify", "--cache", "u"]);
+    assert_eq!((code, stderr.as_str()), (6, told));
+    assert!(
+        report.contains(r#""file": "manifest.json""#) && report.contains(r#""valid": false"#),
+        "{report}"
+    );
+    let mut server = serve(&other_user, &fixture);
+    assert_eq!(
+        server.resolve("u", "x", "1").text(),
+        error_object("io_error")
+    );
+    assert_eq!(
+        server
+            .call("context.inspect_cache", r#"{"cache":"u"}"#)
+            .text(),
+        error_object("io_error")
+    );
+}
+
 /// A cache that may only be searched needs nothing more: readers never list it.
 #[test]
 fn directory_of_a_cache_need_not_be_readable() {

@@ -128,6 +128,27 @@ fn tool_names_with_an_underscore_work() {
     }
 }
 
+/// Clients that refuse dots in names get the names with `_`. Calls may use both.
+#[test]
+fn tools_are_listed_with_underscores_on_request() {
+    let fixture = ContextFixture::with_cache();
+    let mut dotted = fixture.serve(&["--passages"]);
+    let mut plain = fixture.serve(&["--passages", "--tool-names", "underscore"]);
+    let mut own = fixture.serve(&["--passages", "--tool-names", "own"]);
+    let list = dotted.ask(LIST);
+    assert_eq!(own.ask(LIST), list);
+    let expected = list.replace("\"name\":\"context.", "\"name\":\"context_");
+    assert_eq!(plain.ask(LIST), expected);
+    assert_eq!(expected.matches("context_").count(), 4);
+    let question = arguments("cache", "fox", "9");
+    let answer = dotted.call("context.resolve", &question);
+    for tool in ["context.resolve", "context_resolve"] {
+        assert_eq!(plain.call(tool, &question), answer);
+    }
+    let refused = fixture.run_err(1, &["serve", "--root", ".", "--tool-names", "plain"]);
+    assert!(refused.contains("[possible values: own, underscore]"), "{refused}");
+}
+
 #[test]
 fn unknown_tool_is_an_error_of_the_protocol() {
     let fixture = ContextFixture::with_cache();
@@ -156,7 +177,7 @@ fn listed(server: &mut ContextServer) -> String {
 fn caches_are_listed_in_byte_order() {
     let fixture = ContextFixture::empty();
     let mut server = fixture.serve(&[]);
-    assert_eq!(listed(&mut server), "{\"caches\":[]}\n");
+    assert_eq!(listed(&mut server), "{\"caches\":[]}");
     for name in [
         "b",
         "a",
@@ -189,8 +210,7 @@ fn caches_are_listed_in_byte_order() {
             r#"{"path":"a.b","has_manifest":true},{"path":"b","has_manifest":true},"#,
             r#"{"path":"deep","has_manifest":false},{"path":"linked","has_manifest":false},"#,
             r#"{"path":"no-manifest","has_manifest":false},{"path":"odd","has_manifest":false},"#,
-            r#"{"path":"with space","has_manifest":true},{"path":"é","has_manifest":true}]}"#,
-            "\n"
+            r#"{"path":"with space","has_manifest":true},{"path":"é","has_manifest":true}]}"#
         )
     );
     // Without arguments at all it is the same call.
@@ -216,7 +236,7 @@ fn listed_caches_can_be_inspected() {
                 .unwrap(),
         );
     }
-    assert_snapshot!(reports.concat(), @r#"
+    assert_snapshot!(reports.join("\n"), @r#"
     {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
     {"cache_version":"","document_count":0,"total_bytes":0,"valid":false}
     {"cache_version":"sha256:e1b85a4507c04a5a782c40de12183ff521919c65c6652198dd6b2fbec33099c8","document_count":4,"total_bytes":689,"valid":true}
