@@ -52,6 +52,38 @@ fn entry(violation: &Violation) -> ViolationEntry<'_> {
     }
 }
 
+/// Returns `{"error":…}` as `candor/1` encodes a failure in `structuredContent`.
+pub fn candor_error_object<D: Dialect>(fault: &Fault<D>) -> String {
+    let error = error_object(fault);
+    to_json(&Structured { error: &error })
+}
+
+/// Encodes a failure in the form of `candor/1`. For dialects that use this form and declare every code
+/// themselves, the ones for refusals too.
+pub fn encode_candor_failure<D: Dialect>(fault: &Fault<D>, call: &CallFacts<'_>) -> Answer {
+    // Serialised once: the answer contains it three times.
+    let error = error_object(fault);
+    let structured = Structured { error: &error };
+    let text = format!("{}\n{}", sentence(fault), to_json(&structured));
+    let mut result = ToolResult::text(&text);
+    result.structured = Some(&structured);
+    result.is_error = true;
+    result.meta.error = Some(&*error);
+    result.meta.receipt = call.receipt;
+    result.answer()
+}
+
+fn error_object<D: Dialect>(fault: &Fault<D>) -> Box<RawValue> {
+    let violations = fault.violations();
+    to_raw_json(&ErrorObject {
+        code: fault.row().code,
+        message: fault.message(),
+        fault: fault.five_answers(),
+        violations: violations.shown().iter().map(entry).collect(),
+        violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
+    })
+}
+
 impl<C: Code> IncludesCodesOf<Candor<core::Code>> for Candor<C> {}
 
 impl<C: Code> Dialect for Candor<C> {
@@ -90,23 +122,7 @@ impl<C: Code> Dialect for Candor<C> {
     }
 
     fn encode_failure(fault: &Fault<Self>, call: &CallFacts<'_>, _at: Timestamp) -> Answer {
-        let violations = fault.violations();
-        // Serialised once: the answer contains it three times.
-        let error = to_raw_json(&ErrorObject {
-            code: fault.row().code,
-            message: fault.message(),
-            fault: fault.five_answers(),
-            violations: violations.shown().iter().map(entry).collect(),
-            violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
-        });
-        let structured = Structured { error: &error };
-        let text = format!("{}\n{}", sentence(fault), to_json(&structured));
-        let mut result = ToolResult::text(&text);
-        result.structured = Some(&structured);
-        result.is_error = true;
-        result.meta.error = Some(&*error);
-        result.meta.receipt = call.receipt;
-        result.answer()
+        encode_candor_failure(fault, call)
     }
 
     fn encode_success(output: &ToolOutput, call: &CallFacts<'_>) -> Answer {

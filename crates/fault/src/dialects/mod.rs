@@ -3,5 +3,5 @@
 mod candor;
 mod wire;
 
-pub use candor::Candor;
+pub use candor::{Candor, candor_error_object, encode_candor_failure};
 pub use wire::{UnknownTool, Wire, WireFacts};
