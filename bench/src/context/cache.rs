@@ -77,6 +77,7 @@ impl BuiltCache {
             let written: DocumentFile = serde_json::from_slice(&std::fs::read(place.join(name))?)?;
             Ok(Document {
                 version: Digest::of(written.content.as_bytes()),
+                source: written.id.clone(),
                 id: written.id,
                 content: written.content,
             })

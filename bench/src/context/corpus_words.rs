@@ -115,6 +115,7 @@ mod tests {
             let content = format!("Every every word{number} {tenth}");
             Document {
                 id: format!("{number}.md"),
+                source: format!("{number}.md"),
                 version: Digest::of(content.as_bytes()),
                 content,
             }

@@ -18,6 +18,7 @@ use crate::query::recent_documents::RecentDocuments;
 use crate::query::request::{Query, TokenBudget};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use crate::query::selection::DocumentMatch;
+use crate::read::document_ids::DocumentIds;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -32,9 +33,20 @@ pub(crate) struct Cache {
     /// Opened or built at the first query for passages.
     passages: OnceLock<Arc<PassageIndex>>,
     recent: RecentDocuments,
+    /// Loaded at the first request that names a document.
+    contents: OnceLock<Arc<CacheContents>>,
     was_hashed: bool,
     /// True if the index files in the cache may be used.
     trusted: bool,
+}
+
+/// The parts of the manifest that a request for documents needs.
+#[derive(Debug)]
+pub(crate) struct CacheContents {
+    /// The ids, in the order of the documents' numbers.
+    pub(crate) ids: DocumentIds,
+    /// The time of the build, as the manifest has it.
+    pub(crate) created_at: String,
 }
 
 /// The most entries of the index, documents and tokens that are read on the calling thread.
@@ -149,6 +161,7 @@ impl Cache {
             index,
             passages,
             recent: RecentDocuments::default(),
+            contents: OnceLock::new(),
             was_hashed,
             trusted: basis.is_trusted(),
         }
@@ -291,8 +304,30 @@ impl Cache {
         })
     }
 
+    /// Returns the ids of the documents and the time of the build.
+    pub(crate) fn contents(&self) -> Result<Arc<CacheContents>, CacheAccessError> {
+        if let Some(contents) = self.contents.get() {
+            return Ok(Arc::clone(contents));
+        }
+        let lists = manifest::read(&self.directory);
+        let (Some(manifest), Some(created_at), true) =
+            (lists.manifest, lists.created_at, lists.problems.is_empty())
+        else {
+            return Err(CacheAccessError::Changed);
+        };
+        if !self.proof.matches(&manifest) {
+            return Err(CacheAccessError::Changed);
+        }
+        let ids = manifest.documents.iter().map(|one| one.id.as_str());
+        let contents = CacheContents {
+            ids: ids.collect(),
+            created_at,
+        };
+        Ok(Arc::clone(self.contents.get_or_init(|| Arc::new(contents))))
+    }
+
     /// Returns a document that is unchanged since it was proved, from memory or from its file.
-    fn document(
+    pub(crate) fn document(
         &self,
         number: u32,
         buffer: &mut Vec<u8>,
@@ -334,7 +369,7 @@ impl Cache {
     }
 
     /// Reads the texts of hits. Each document is read once.
-    fn read_passages(
+    pub(crate) fn read_passages(
         &self,
         index: &PassageIndex,
         hits: Vec<PassageHit>,

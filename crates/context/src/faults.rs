@@ -1,12 +1,13 @@
 //! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
-use crate::dialect::Context;
-use crate::dialect::codes;
+use crate::dialect::v1::{ContextV1, codes as v1};
+use crate::dialect::{Context, codes};
 use crate::failure::{Failure, TargetFlaw};
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
 use crate::format::manifest::MANIFEST;
 use crate::query::request::Query;
-use candor_fault::{Cause, Fault};
+use crate::read::failure::{ReadFailure, UnknownCache, UnknownDocument};
+use candor_fault::{Cause, ClientText, Fault};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::io;
@@ -115,4 +116,163 @@ pub(crate) fn prefer_query_failure(fault: Fault<Context>, arguments: &Value) -> 
         Some(Err(failure)) => failure.fault().with_violations(fault.violations().clone()),
         _ => fault,
     }
+}
+
+/// The most characters of a name or a problem in a message.
+const MAX_NAME: usize = 200;
+
+impl ReadFailure {
+    /// Returns the failure as a fault of the reading tools. Its message contains what the caller needs to
+    /// correct the call.
+    pub fn fault(&self) -> Fault<ContextV1> {
+        match self {
+            ReadFailure::Arguments(violations) => v1::InvalidArguments
+                .fault()
+                .with_violations(violations.clone()),
+            ReadFailure::UnknownCache(unknown) => v1::CacheMissing
+                .fault()
+                .with_message(unknown_cache_text(unknown)),
+            ReadFailure::Cache { name, failure } => of_cache(name, failure),
+            ReadFailure::UnknownDocument(unknown) => v1::DocumentMissing
+                .fault()
+                .with_message(unknown_document_text(unknown)),
+            ReadFailure::UnknownFolder { cache, under } => {
+                let text = ClientText::from("The cache `")
+                    .quoting_at_most(cache, MAX_NAME)
+                    .then("` has no document under `")
+                    .quoting_at_most(under, MAX_NAME)
+                    .then("`");
+                v1::DocumentMissing.fault().with_message(text)
+            }
+            ReadFailure::OtherVersion {
+                cache,
+                id,
+                expected,
+                current,
+            } => {
+                let text = ClientText::from("The document `")
+                    .quoting_at_most(id, MAX_NAME)
+                    .then("` of the cache `")
+                    .quoting_at_most(cache, MAX_NAME)
+                    .then("` has the version ")
+                    .quoting_at_most(current, MAX_NAME)
+                    .then(" now, not ")
+                    .quoting_at_most(expected, MAX_NAME);
+                v1::VersionChanged.fault().with_message(text)
+            }
+            ReadFailure::AnswerTooLarge => v1::AnswerTooLarge.fault(),
+            ReadFailure::Paths(failure) => {
+                let text = failure.to_string();
+                of_failure(failure)
+                    .with_message(ClientText::from("").quoting_at_most(&text, 2 * MAX_NAME))
+            }
+            ReadFailure::Bug(what) => v1::InternalError
+                .fault()
+                .with_cause(Cause::Text((*what).to_owned())),
+        }
+    }
+
+    /// Returns the exit code of a command that fails with it.
+    pub fn exit_code(&self) -> u8 {
+        let fault = self.fault();
+        let named = |name: &str| {
+            let all = fault.violations().all_kinds();
+            let mut fields = all.map(|violation| violation.field());
+            fields.any(|field| field == name)
+        };
+        match self {
+            ReadFailure::Arguments(_) if named("query") => 2,
+            ReadFailure::Arguments(_) if named("budget") => 3,
+            _ => fault.row().exit.unwrap_or(1),
+        }
+    }
+}
+
+/// Returns the code of a failure as it is on the wire.
+pub(crate) fn code_of_read_failure(failure: &ReadFailure) -> &'static str {
+    failure.fault().row().code.text()
+}
+
+/// Returns the fault of a cache that cannot answer, with its name.
+fn of_cache(name: &str, failure: &Failure) -> Fault<ContextV1> {
+    let detail = failure.to_string();
+    let text = ClientText::from("The cache `")
+        .quoting_at_most(name, MAX_NAME)
+        .then("` cannot be read: ")
+        .quoting_at_most(&detail, 2 * MAX_NAME);
+    of_failure(failure).with_message(text)
+}
+
+fn of_failure(failure: &Failure) -> Fault<ContextV1> {
+    let fault = match failure {
+        Failure::Lookup { .. } | Failure::Root { .. } | Failure::Outside { .. } => {
+            v1::CacheMissing.fault()
+        }
+        Failure::Invalid { problems } => match breaks_rule(problems) {
+            true => v1::CacheInvalid.fault(),
+            false => v1::IoError.fault(),
+        },
+        Failure::System { .. } | Failure::Restless => v1::IoError.fault(),
+        Failure::Budget(_) => v1::AnswerTooLarge.fault(),
+        // Reading has no sources and no target, and its queries are checked before.
+        Failure::Write { .. }
+        | Failure::NoSources { .. }
+        | Failure::SourcesGone { .. }
+        | Failure::NoMatch { .. }
+        | Failure::Emptying { .. }
+        | Failure::Query(_)
+        | Failure::Sources(_)
+        | Failure::Target(_)
+        | Failure::Bug(_) => v1::InternalError.fault(),
+    };
+    fault.with_cause(Cause::Text(failure.to_string()))
+}
+
+fn unknown_cache_text(unknown: &UnknownCache) -> ClientText {
+    let mut text = ClientText::from("There is no cache `")
+        .quoting_at_most(&unknown.asked, MAX_NAME)
+        .then("`");
+    if let Some(near) = &unknown.near {
+        text = text
+            .then("; the nearest is `")
+            .quoting_at_most(near, MAX_NAME)
+            .then("`");
+    }
+    if unknown.names.is_empty() {
+        return text.then("; no cache is served");
+    }
+    text = text.then("; the caches are ");
+    for (at, name) in unknown.names.iter().enumerate() {
+        text = text
+            .then(if at == 0 { "`" } else { ", `" })
+            .quoting_at_most(name, MAX_NAME)
+            .then("`");
+    }
+    match unknown.more {
+        0 => text,
+        more => text.then(" and ").number(more as i128).then(" more"),
+    }
+}
+
+fn unknown_document_text(unknown: &UnknownDocument) -> ClientText {
+    let text = match &unknown.cache {
+        Some(cache) => ClientText::from("The cache `")
+            .quoting_at_most(cache, MAX_NAME)
+            .then("` has no document `"),
+        None => ClientText::from("No cache has a document `"),
+    };
+    let mut text = text.quoting_at_most(&unknown.asked, MAX_NAME).then("`");
+    for (at, (cache, id)) in unknown.near.iter().enumerate() {
+        text = text
+            .then(if at == 0 { "; near: `" } else { ", `" })
+            .quoting_at_most(id, MAX_NAME)
+            .then("`");
+        if unknown.cache.is_none() {
+            text = text
+                .then(" in `")
+                .quoting_at_most(cache, MAX_NAME)
+                .then("`");
+        }
+    }
+    text
 }

@@ -12,6 +12,7 @@ mod parallel;
 pub mod passages;
 mod proof;
 mod query;
+mod read;
 mod serve;
 
 pub use build::build_record::{
@@ -26,6 +27,7 @@ pub use build::seal::seal;
 pub use build::source_filter::{InvalidGlob, MAX_GLOBS, Preset, SourceFilter};
 pub use build::updater::{StopSignal, UpdateReports, Updater};
 pub use dialect::REGISTRY;
+pub use dialect::v1::REGISTRY as REGISTRY_V1;
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
 pub use files::location::{Location, RootDirectory};
 pub use format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
@@ -38,8 +40,21 @@ pub use query::reader::Reader;
 pub use query::recent_documents::MAX_RECENT;
 pub use query::request::{MAX_BUDGET, MAX_QUERY, Query, TokenBudget};
 pub use query::response::{ResolveResponse, to_json_line, to_pretty_json};
+pub use read::answers::{
+    CachesAnswer, DocumentAnswer, FoundPassage, LevelAnswer, LevelEntry, ListAnswer, ListedCache,
+    SearchAnswer, SearchSelection, SearchedCache,
+};
+pub use read::catalogue::{
+    Catalogue, EmptyDirectory, MAX_SEARCHED, MAX_SERVED, NamedCache, PathFlaw,
+};
+pub use read::document::{DocumentPart, DocumentRequest};
+pub use read::failure::{ReadFailure, UnknownCache, UnknownDocument};
+pub use read::listing::{DEFAULT_ENTRIES, ListRequest, MAX_ENTRIES};
+pub use read::render::OutputForm;
+pub use read::search::SearchRequest;
 pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
+pub use serve::reading_server::{MAX_INSTRUCTIONS, ReadingServer};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
 
 /// The most documents of a cache.

@@ -5,6 +5,7 @@ mod registry;
 pub mod schemas;
 #[cfg(test)]
 mod tests;
+pub mod v1;
 
 pub use registry::REGISTRY;
 

@@ -20,6 +20,8 @@ pub struct Document {
     pub id: String,
     /// The digest of the content.
     pub version: Digest,
+    /// The path below the sources.
+    pub source: String,
     /// The content, byte for byte as in the source.
     pub content: String,
 }
@@ -37,8 +39,7 @@ enum Metadatum {
 struct StoredDocument {
     id: String,
     version: String,
-    #[serde(rename = "source")]
-    _source: String,
+    source: String,
     content: String,
     #[serde(rename = "metadata")]
     _metadata: BTreeMap<String, Metadatum>,
@@ -73,6 +74,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, CacheProblemKind> {
     Ok(Document {
         id: read.id,
         version,
+        source: read.source,
         content: read.content,
     })
 }

@@ -15,6 +15,7 @@ mod score;
 mod search;
 mod split;
 mod stop_words;
+mod title;
 mod words;
 
 pub use analyser::{Analyser, NumberedTerm};
@@ -25,6 +26,7 @@ pub use score::SCALE;
 pub use search::{PassageHit, SearchOutcome, TermWeight};
 pub(crate) use search::{PassageLists, search};
 pub use split::{MOST_BYTES, Passage, split};
+pub(crate) use title::title;
 
 /// The version of splitting, analysis and scoring together. An index of another version is not used.
 pub const VERSION: u32 = 1;

@@ -242,7 +242,7 @@ fn skip(text: &str) -> usize {
 }
 
 /// Returns the words of a heading with single spaces between them, cut to the limit.
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     let mut heading = String::new();
     let mut room = MOST_HEADING;
     for word in text.split_whitespace() {

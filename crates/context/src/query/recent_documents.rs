@@ -57,7 +57,7 @@ impl Generations {
 
 /// Returns an estimate of the memory of a document with its table entry.
 fn size_of(document: &Document) -> usize {
-    document.content.capacity() + document.id.capacity() + 256
+    document.content.capacity() + document.id.capacity() + document.source.capacity() + 256
 }
 
 #[cfg(test)]
@@ -69,6 +69,7 @@ mod tests {
         Arc::new(Document {
             id: String::from("a.md"),
             version: Digest::of(content.as_bytes()),
+            source: String::from("a.md"),
             content,
         })
     }

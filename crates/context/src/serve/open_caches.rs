@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The most caches that are kept open.
-pub const MAX_OPEN: usize = 32;
+pub const MAX_OPEN: usize = 64;
 
 /// The time between two searches for changes that watching does not show.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -52,6 +52,12 @@ pub(crate) struct OpenCaches {
 struct CacheSlot {
     open: Mutex<Option<OpenCache>>,
     used: AtomicU64,
+}
+
+/// An open cache that a request holds while it uses several.
+pub(crate) struct CacheLease {
+    slot: Arc<CacheSlot>,
+    pub(crate) cache: Arc<Cache>,
 }
 
 struct OpenCache {
@@ -107,11 +113,38 @@ impl OpenCaches {
     /// Queries the cache at a path. If it changes meanwhile, it is opened and queried again.
     pub(crate) fn query<T>(
         self: &Arc<Self>,
-        path: &str,
+        path: impl AsRef<Path>,
         query: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
         let query = |directory| self.query_directory(directory, &query);
-        self.location.with(Path::new(path), |_| true, query)
+        self.location.with(path.as_ref(), |_| true, query)
+    }
+
+    /// Returns the cache at a path, proved as of now, for a request that needs several caches.
+    pub(crate) fn lease(self: &Arc<Self>, path: &Path) -> Result<CacheLease, Failure> {
+        let lease = |directory: DirHandle| {
+            let slot = self.slot(&directory)?;
+            let cache = self.current(&slot, directory)?;
+            Ok(CacheLease { slot, cache })
+        };
+        self.location.with(path, |_| true, lease)
+    }
+
+    /// Opens a leased cache again after an error. If that fails it may have been replaced: the path is
+    /// resolved again.
+    pub(crate) fn renew(
+        self: &Arc<Self>,
+        lease: &CacheLease,
+        path: &Path,
+        error: &CacheAccessError,
+    ) -> Result<CacheLease, Failure> {
+        match self.reopen(&lease.slot, &lease.cache, error) {
+            Ok(cache) => Ok(CacheLease {
+                slot: Arc::clone(&lease.slot),
+                cache,
+            }),
+            Err(_) => self.lease(path),
+        }
     }
 
     fn query_directory<T>(
@@ -174,8 +207,8 @@ impl OpenCaches {
     }
 
     /// Returns the cache at a path if it is open and unchanged, without waiting for a lock.
-    pub(crate) fn ready(&self, path: &str) -> Option<Arc<Cache>> {
-        let directory = self.location.find(Path::new(path)).ok()?;
+    pub(crate) fn ready(&self, path: impl AsRef<Path>) -> Option<Arc<Cache>> {
+        let directory = self.location.find(path.as_ref()).ok()?;
         let identity = directory.identity().ok()?;
         let slot = Arc::clone(lock(&self.slots).get(&identity)?);
         let now = self.sweeps.load(Ordering::Relaxed);
@@ -183,6 +216,17 @@ impl OpenCaches {
         let mut open = slot.open.try_lock().ok()?;
         let open = open.as_mut()?;
         open.is_quiet().then(|| Arc::clone(&open.cache))
+    }
+
+    /// Returns true if the cache at a path is open and its documents were hashed to open it.
+    pub(crate) fn was_hashed(&self, path: &Path) -> bool {
+        let directory = self.location.find(path).ok();
+        let identity = directory.and_then(|directory| directory.identity().ok());
+        let slot = identity.and_then(|identity| lock(&self.slots).get(&identity).cloned());
+        slot.is_some_and(|slot| {
+            let open = lock(&slot.open);
+            open.as_ref().is_some_and(|open| open.cache.was_hashed())
+        })
     }
 
     fn open(

@@ -10,8 +10,8 @@ use crate::serve::open_caches::OpenCaches;
 use crate::serve::server::{self, ContextServer, Quick, reply_bytes};
 use candor_fault::Fault;
 use candor_street::{CallContext, Reply, Tool};
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -196,6 +196,7 @@ pub(crate) fn document(path: &str, content: &str) -> Document {
     Document {
         id: path.to_lowercase(),
         version: Digest::of(content.as_bytes()),
+        source: path.to_owned(),
         content: content.to_owned(),
     }
 }

@@ -19,6 +19,8 @@ mod hostile_files;
 mod leftover_drafts;
 mod location;
 mod passages;
+mod reading;
+mod reading_search;
 mod repeatable_builds;
 mod replaced_cache;
 mod requests;

@@ -1,6 +1,7 @@
 //! A sealed cache that is changed: `resolve`, `verify` and `inspect` must all report it.
 
 use crate::fixture::{CacheFixture, code, real};
+use crate::reading::{read_code, read_every_way};
 use candor_context::{CacheProblem, Digest, Failure, Location, inspect, verify};
 use serde_json::{Value, json};
 use std::fs;
@@ -80,6 +81,9 @@ impl TamperedCache {
         assert_eq!(self.0.query(QUERY, BUDGET).unwrap(), before);
         assert!(self.verified()["valid"].as_bool().unwrap());
         assert!(self.inspected()["valid"].as_bool().unwrap());
+        for outcome in read_every_way(&self.0.cache()) {
+            outcome.unwrap();
+        }
     }
 
     /// Returns the problems. All three commands must report `cache_invalid`.
@@ -104,6 +108,10 @@ impl TamperedCache {
             .collect();
         assert_eq!(message, problems, "verify and resolve agree");
         assert_eq!(self.inspected()["valid"], false);
+        for outcome in read_every_way(&self.0.cache()) {
+            let failure = outcome.expect_err("the reading tools see it too");
+            assert_eq!(read_code(&failure), "cache_invalid", "{failure:?}");
+        }
         problems
     }
 

@@ -136,8 +136,7 @@ fn manifest_of_another_shape_is_reported() {
 #[test]
 fn created_at_that_is_not_a_time_is_reported() {
     for at in ["", "yesterday", "2023-11-14", "2023-02-29T00:00:00Z"] {
-        let problems =
-            tampered(|cache| cache.edit(MANIFEST, |all| all["created_at"] = json!(at)));
+        let problems = tampered(|cache| cache.edit(MANIFEST, |all| all["created_at"] = json!(at)));
         assert_eq!(
             problems,
             ["manifest.json: created_at is not an RFC 3339 time"],

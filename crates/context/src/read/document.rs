@@ -1,0 +1,335 @@
+//! Reads a document, or a part of it, within a token budget.
+
+use crate::MAX_SERVED;
+use crate::cache::{Cache, CacheAccessError};
+use crate::format::document::Document;
+use crate::index::words::tokens;
+use crate::passages::title;
+use crate::query::request::TokenBudget;
+use crate::read::answers::DocumentAnswer;
+use crate::read::catalogue::{Catalogue, NamedCache, find_named};
+use crate::read::failure::{ReadFailure, UnknownDocument};
+use crate::read::near::NearIds;
+use crate::read::text_parts::{count_lines, fitting, lines_of, range_of_lines};
+use crate::read::violations::{listed, one, violation};
+use candor_fault::Violation;
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// The name of the rule by which tokens are counted: bytes / 4, rounded up.
+pub(crate) const TOKENIZER: &str = "bytes4";
+
+/// A request for a document.
+#[derive(Debug, Clone)]
+pub struct DocumentRequest {
+    pub id: String,
+    /// The name of the cache; `None` if the only one that has the id is meant.
+    pub cache: Option<String>,
+    pub part: DocumentPart,
+    /// The version that the caller knows.
+    pub version: Option<String>,
+    pub budget: TokenBudget,
+}
+
+/// A part of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentPart {
+    Whole,
+    /// Lines from 1 on, both included.
+    Lines(u64, u64),
+    /// Bytes, the second offset excluded.
+    Range(u64, u64),
+}
+
+impl Catalogue {
+    /// Reads a document, or a part of it.
+    pub fn get(&self, request: &DocumentRequest) -> Result<DocumentAnswer, ReadFailure> {
+        let caches = self.caches()?;
+        let cache = match &request.cache {
+            Some(name) => find_named(&caches, name)?,
+            None => self.holder(&caches, &request.id)?,
+        };
+        let mut answer = self.query(cache, |open| read(open, cache, request))??;
+        answer.one_cache = request.cache.is_some() || caches.len() == 1;
+        Ok(answer)
+    }
+
+    /// Returns the only cache that has a document with this id.
+    fn holder<'c>(
+        &self,
+        caches: &'c [NamedCache],
+        id: &str,
+    ) -> Result<&'c NamedCache, ReadFailure> {
+        if let [only] = caches {
+            return Ok(only);
+        }
+        let mut holders = Vec::new();
+        for cache in caches {
+            if self.query(cache, |open| Ok(open.contents()?.ids.find(id).is_some()))? {
+                holders.push(cache);
+            }
+        }
+        match holders.as_slice() {
+            [holder] => Ok(holder),
+            [] => Err(self.unknown_document(caches, id)?),
+            several => {
+                let names: Vec<&str> = several.iter().map(|cache| cache.name.as_str()).collect();
+                Err(ReadFailure::Arguments(one(Violation {
+                    hint: Some(format!(
+                        "the id is in the caches {}",
+                        listed(&names, MAX_SERVED)
+                    )),
+                    ..violation(
+                        "cache",
+                        "required",
+                        String::from("must be given, because several caches have this id"),
+                        &Value::Null,
+                        String::from("the name of one of these caches"),
+                    )
+                })))
+            }
+        }
+    }
+
+    /// Returns the failure of an id that no document of any cache has.
+    fn unknown_document(
+        &self,
+        caches: &[NamedCache],
+        id: &str,
+    ) -> Result<ReadFailure, ReadFailure> {
+        let mut near = NearIds::new(id);
+        for cache in caches {
+            let contents = self.query(cache, Cache::contents)?;
+            near.add(&cache.name, &contents.ids);
+        }
+        Ok(ReadFailure::UnknownDocument(UnknownDocument {
+            cache: None,
+            asked: id.to_owned(),
+            near: near.into_found(),
+        }))
+    }
+}
+
+/// Reads a part of a document of an open cache. The inner failure is final.
+fn read(
+    open: &Cache,
+    cache: &NamedCache,
+    request: &DocumentRequest,
+) -> Result<Result<DocumentAnswer, ReadFailure>, CacheAccessError> {
+    let contents = open.contents()?;
+    let Some(number) = contents.ids.find(&request.id) else {
+        let mut near = NearIds::new(&request.id);
+        near.add(&cache.name, &contents.ids);
+        return Ok(Err(ReadFailure::UnknownDocument(UnknownDocument {
+            cache: Some(cache.name.clone()),
+            asked: request.id.clone(),
+            near: near.into_found(),
+        })));
+    };
+    let document = open.document(number, &mut Vec::new())?;
+    if document.id != request.id {
+        return Err(CacheAccessError::Changed);
+    }
+    let current = document.version.to_string();
+    if let Some(expected) = request.version.as_ref().filter(|one| **one != current) {
+        return Ok(Err(ReadFailure::OtherVersion {
+            cache: cache.name.clone(),
+            id: request.id.clone(),
+            expected: expected.clone(),
+            current,
+        }));
+    }
+    Ok(part_of(&document, request).map(|part| DocumentAnswer {
+        cache: cache.name.clone(),
+        cache_version: open.version().to_string(),
+        id: document.id.clone(),
+        version: current,
+        source: document.source.clone(),
+        title: title(&document.content),
+        lines: part.lines,
+        range: offsets(&part.range),
+        total_lines: part.total_lines,
+        total_bytes: document.content.len() as u64,
+        content: document.content[part.range.clone()].to_owned(),
+        tokens: tokens(part.range.len() as u64),
+        tokenizer: TOKENIZER.to_owned(),
+        next: (part.range.end < part.asked.end).then(|| offsets(&(part.range.end..part.asked.end))),
+        budget: request.budget.tokens(),
+        one_cache: false,
+    }))
+}
+
+fn offsets(range: &Range<usize>) -> [u64; 2] {
+    [range.start as u64, range.end as u64]
+}
+
+/// The part of a document that is returned.
+struct ReturnedPart {
+    /// The part that was asked for.
+    asked: Range<usize>,
+    /// The beginning of it, as far as it fits the budget.
+    range: Range<usize>,
+    lines: Option<[u64; 2]>,
+    total_lines: u64,
+}
+
+fn part_of(document: &Document, request: &DocumentRequest) -> Result<ReturnedPart, ReadFailure> {
+    let text = &document.content;
+    let total_lines = count_lines(text);
+    let asked = match request.part {
+        DocumentPart::Whole => 0..text.len(),
+        DocumentPart::Lines(from, to) => range_of_lines(text, from, to)
+            .ok_or_else(|| ReadFailure::Arguments(one(wrong_lines([from, to], total_lines))))?,
+        DocumentPart::Range(from, to) => checked_range(text, from, to)
+            .map_err(|reason| ReadFailure::Arguments(one(wrong_range([from, to], reason, text))))?,
+    };
+    let budget = request.budget.tokens();
+    let length = fitting(&text[asked.clone()], |length| {
+        tokens(length as u64) <= budget
+    });
+    let range = asked.start..asked.start + length;
+    Ok(ReturnedPart {
+        lines: lines_of(text, &range),
+        asked,
+        range,
+        total_lines,
+    })
+}
+
+fn checked_range(text: &str, from: u64, to: u64) -> Result<Range<usize>, &'static str> {
+    let offset = |at: u64| usize::try_from(at).ok().filter(|at| *at <= text.len());
+    let (Some(from), Some(to)) = (offset(from), offset(to)) else {
+        return Err("reaches beyond the document");
+    };
+    if to < from {
+        return Err("ends before it begins");
+    }
+    match text.is_char_boundary(from) && text.is_char_boundary(to) {
+        true => Ok(from..to),
+        false => Err("begins or ends inside a character"),
+    }
+}
+
+fn wrong_lines(lines: [u64; 2], total: u64) -> Violation {
+    let reason = match lines[1] < lines[0] {
+        true => "end before they begin",
+        false => "begin behind the last line",
+    };
+    Violation {
+        params: json!({ "total_lines": total }),
+        ..violation(
+            "lines",
+            "lines",
+            format!("must be lines of the document, but they {reason}; total_lines is {total}"),
+            &json!(lines),
+            format!("lines from 1 to {total}"),
+        )
+    }
+}
+
+fn wrong_range(range: [u64; 2], reason: &str, text: &str) -> Violation {
+    let total = text.len();
+    Violation {
+        params: json!({ "total_bytes": total }),
+        ..violation(
+            "range",
+            "range",
+            format!("must be a range of the document, but it {reason}; total_bytes is {total}"),
+            &json!(range),
+            format!("offsets from 0 to {total}, between characters"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Digest;
+    use proptest::prelude::*;
+
+    fn document(content: &str) -> Document {
+        Document {
+            id: String::from("a.md"),
+            version: Digest::of(content.as_bytes()),
+            source: String::from("A.md"),
+            content: content.to_owned(),
+        }
+    }
+
+    fn request(part: DocumentPart, budget: u64) -> DocumentRequest {
+        DocumentRequest {
+            id: String::from("a.md"),
+            cache: None,
+            part,
+            version: None,
+            budget: TokenBudget::new(budget).unwrap(),
+        }
+    }
+
+    /// Reads a part and everything after it by the ranges of the rests. Returns the pieces.
+    fn read_on(document: &Document, part: DocumentPart, budget: u64) -> Vec<String> {
+        let mut pieces = Vec::new();
+        let mut part = part;
+        loop {
+            let read = part_of(document, &request(part, budget)).unwrap();
+            let piece = &document.content[read.range.clone()];
+            let lines = read.lines.unwrap_or([0, 0]);
+            let all: Vec<&str> = document.content.split_inclusive('\n').collect();
+            if !piece.is_empty() {
+                // The lines are those that the piece touches.
+                let touched: String = all[lines[0] as usize - 1..lines[1] as usize].concat();
+                assert!(touched.contains(piece));
+            }
+            pieces.push(piece.to_owned());
+            if read.range.end == read.asked.end {
+                return pieces;
+            }
+            assert!(!piece.is_empty(), "every step goes on");
+            part = DocumentPart::Range(read.range.end as u64, read.asked.end as u64);
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            3 => Just(String::from("\n")),
+            1 => Just(String::from("\r\n")),
+            3 => "[ab é漢🦊]{0,40}",
+            1 => "\\PC{0,20}",
+            1 => any::<char>().prop_map(String::from),
+        ];
+        proptest::collection::vec(piece, 0..25).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn reading_on_gives_the_document_back(text in text(), budget in 1u64..20) {
+            let document = document(&text);
+            let pieces = read_on(&document, DocumentPart::Whole, budget);
+            prop_assert_eq!(pieces.concat(), text.clone());
+            for piece in &pieces {
+                prop_assert!(tokens(piece.len() as u64) <= budget);
+            }
+            let total = count_lines(&text);
+            if total > 0 {
+                let (from, to) = (1 + budget % total, 1 + (budget * 7) % total);
+                let (from, to) = (from.min(to), from.max(to));
+                let lines = text.split_inclusive('\n');
+                let expected: String = lines.skip(from as usize - 1).take((to - from + 1) as usize).collect();
+                let pieces = read_on(&document, DocumentPart::Lines(from, to), budget);
+                prop_assert_eq!(pieces.concat(), expected);
+            }
+        }
+
+        #[test]
+        fn wrong_ranges_are_refused(text in text(), from in 0u64..60, to in 0u64..60) {
+            let document = document(&text);
+            let right = text.get(from as usize..to as usize).is_some() && from <= to;
+            let read = part_of(&document, &request(DocumentPart::Range(from, to), 1000));
+            prop_assert_eq!(read.is_ok(), right);
+            let total = count_lines(&text);
+            let right = from >= 1 && from <= to && from <= total;
+            let read = part_of(&document, &request(DocumentPart::Lines(from, to), 1000));
+            prop_assert_eq!(read.is_ok(), right);
+        }
+    }
+}

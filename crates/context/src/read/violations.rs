@@ -1,0 +1,100 @@
+//! Violations of rules that no schema can state, because they depend on the caches or on several
+//! arguments.
+
+use crate::failure::QueryFlaw;
+use crate::{MAX_BUDGET, MAX_QUERY};
+use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
+use serde_json::{Value, json};
+
+/// Returns the violation of a rule by one argument.
+pub(crate) fn violation(
+    member: &str,
+    keyword: &'static str,
+    message: String,
+    value: &Value,
+    expected: String,
+) -> Violation {
+    Violation {
+        path: ArgumentPath(vec![PathStep::Member(member.to_owned())]),
+        keyword,
+        message,
+        params: json!({}),
+        value: excerpt(value),
+        expected,
+        hint: None,
+    }
+}
+
+pub(crate) fn one(violation: Violation) -> Violations {
+    Violations::from_iter([violation])
+}
+
+/// Returns the violation of a query that cannot be asked.
+pub(crate) fn of_query(flaw: &QueryFlaw, query: &str) -> Violation {
+    violation(
+        "query",
+        "format",
+        flaw.to_string(),
+        &json!(query),
+        format!("text of at most {MAX_QUERY} bytes without NUL"),
+    )
+}
+
+/// Returns the violation of a missing argument that is required only for these caches.
+pub(crate) fn missing(member: &str, expected: String, hint: String) -> Violation {
+    Violation {
+        path: ArgumentPath::default(),
+        keyword: "required",
+        message: format!("must have required property '{member}'"),
+        params: json!({ "missingProperty": member }),
+        value: excerpt(&json!({})),
+        expected,
+        hint: Some(hint),
+    }
+}
+
+/// Returns the violation of a folder without a cache.
+pub(crate) fn missing_cache() -> Violation {
+    missing(
+        "cache",
+        String::from("an object with 'cache', if it has 'under' or 'after'"),
+        String::from("without 'cache' the caches are listed"),
+    )
+}
+
+/// Returns the violation of a budget that is not a whole number of at least `least`.
+pub(crate) fn of_budget(text: &str, least: u64) -> Violation {
+    violation(
+        "budget",
+        "minimum",
+        format!("must be a whole number from {least} to {MAX_BUDGET}"),
+        &json!(text),
+        format!("a whole number from {least} to {MAX_BUDGET}"),
+    )
+}
+
+/// Returns the violation of `lines` and `range` together.
+pub(crate) fn lines_and_range(range: &Value) -> Violation {
+    violation(
+        "range",
+        "not",
+        String::from("must NOT be given together with 'lines'"),
+        range,
+        String::from("either 'lines' or 'range'"),
+    )
+}
+
+/// Returns the names as a list for a hint: the first ones, and the number of the others.
+pub(crate) fn listed(names: &[&str], most: usize) -> String {
+    let shown = names.iter().take(most).map(|name| shown_name(name));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > most {
+        text.push_str(&format!(" and {} more", names.len() - most));
+    }
+    text
+}
+
+/// Returns a name of a cache or a document, safe and bounded, in backticks.
+pub(crate) fn shown_name(name: &str) -> String {
+    format!("`{}`", crate::failure::shown(name))
+}

@@ -1,0 +1,158 @@
+//! The MCP server of version 1: searches caches, and reads and lists their documents.
+
+use crate::dialect::v1::ContextV1;
+use crate::read::catalogue::{Catalogue, NamedCache};
+use crate::read::failure::ReadFailure;
+use crate::serve::reading_tools;
+use crate::serve::server::MAX_AT_WORK;
+use candor_fault::Fault;
+use candor_street::{CallOutcome, CallRecord, Server, Tools};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// The most bytes of the instructions.
+pub const MAX_INSTRUCTIONS: usize = 1_200;
+
+/// The MCP server of version 1 for the caches of a catalogue.
+pub struct ReadingServer {
+    tools: Tools<Self>,
+    catalogue: Arc<Catalogue>,
+    work: Arc<Semaphore>,
+}
+
+impl ReadingServer {
+    pub fn new(catalogue: Catalogue) -> ReadingServer {
+        let tools = Tools::new("candor-context", env!("CARGO_PKG_VERSION"))
+            .with(reading_tools::search())
+            .with(reading_tools::get())
+            .with(reading_tools::list());
+        ReadingServer {
+            tools,
+            catalogue: Arc::new(catalogue),
+            work: Arc::new(Semaphore::new(MAX_AT_WORK)),
+        }
+    }
+
+    /// Runs blocking work on a thread of its own.
+    pub(super) async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Catalogue) -> Result<T, ReadFailure> + Send + 'static,
+    ) -> Result<T, Fault<ContextV1>> {
+        let permit = Arc::clone(&self.work).acquire_owned().await;
+        let catalogue = Arc::clone(&self.catalogue);
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&catalogue)
+        });
+        match done.await {
+            Ok(done) => done.map_err(|failure| failure.fault()),
+            // The dispatcher turns a panic into the dialect's internal error.
+            Err(broken) => match broken.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(ReadFailure::Bug("work was cut off").fault()),
+            },
+        }
+    }
+}
+
+impl Server for ReadingServer {
+    type Dialect = ContextV1;
+    type Notes = ();
+
+    fn tools(&self) -> &Tools<Self> {
+        &self.tools
+    }
+
+    fn note(&self, entry: &CallRecord<'_, ContextV1>) {
+        if let CallOutcome::Failed(fault) = &entry.outcome {
+            tracing::info!(code = %fault.row().code, cause = ?fault.cause(), "a call failed");
+        }
+    }
+}
+
+/// The fixed sentences of the instructions.
+const HOW_TO_USE: &str = "\
+Use context_search first: it finds the passages that answer a question, best first. A query may hold \
+synonyms (\"undo revert roll back\"), because words are compared, not meanings. \
+Use context_get to read a document or the lines around a passage: give its id, cache, version and lines. \
+If `next` is not null, there is more: call context_get again with `range` set to it. \
+Use context_list to see which caches, folders and documents there are.";
+
+/// Returns the instructions: the fixed sentences, and the caches with their numbers of documents.
+pub(crate) fn instructions(caches: &[(NamedCache, Option<u64>)]) -> String {
+    let described: Vec<String> = caches
+        .iter()
+        .map(|(cache, documents)| match documents {
+            Some(1) => format!("{} (1 document)", crate::failure::shown(&cache.name)),
+            Some(many) => format!("{} ({many} documents)", crate::failure::shown(&cache.name)),
+            None => crate::failure::shown(&cache.name),
+        })
+        .collect();
+    let mut text = String::from(HOW_TO_USE);
+    if described.is_empty() {
+        text.push_str("\nThere is no cache yet.");
+        return text;
+    }
+    text.push_str("\nCaches: ");
+    let start = text.len();
+    for (rest, one) in (1..=described.len()).rev().zip(&described) {
+        let cut = format!(" and {rest} more.");
+        // The end of the list must still fit after every name.
+        if text.len() + ", ".len() + one.len() + cut.len() > MAX_INSTRUCTIONS {
+            match text.len() > start {
+                true => text.push_str(&cut),
+                false => text.push_str(cut.trim_start()),
+            }
+            return text;
+        }
+        if text.len() > start {
+            text.push_str(", ");
+        }
+        text.push_str(one);
+    }
+    text.push('.');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn caches(
+        names: impl IntoIterator<Item = (String, Option<u64>)>,
+    ) -> Vec<(NamedCache, Option<u64>)> {
+        let named = |(name, documents)| {
+            let path = PathBuf::from(&name);
+            (NamedCache { name, path }, documents)
+        };
+        names.into_iter().map(named).collect()
+    }
+
+    #[test]
+    fn instructions_name_every_cache_that_fits() {
+        let few = instructions(&caches([
+            (String::from("api"), Some(1)),
+            (String::from("docs"), Some(3700)),
+            (String::from("odd"), None),
+        ]));
+        assert!(
+            few.ends_with("\nCaches: api (1 document), docs (3700 documents), odd."),
+            "{few}"
+        );
+        assert!(instructions(&[]).ends_with("\nThere is no cache yet."));
+    }
+
+    #[test]
+    fn instructions_are_bounded() {
+        for length in 1..=300 {
+            let many = caches((0..64).map(|n| (format!("{n:0length$}"), Some(4_000_000))));
+            let text = instructions(&many);
+            assert!(text.len() <= MAX_INSTRUCTIONS, "{}: {text}", text.len());
+            assert!(
+                text.ends_with(" more.") || text.ends_with("documents)."),
+                "{text}"
+            );
+        }
+    }
+}
