@@ -111,7 +111,7 @@ fn result_code(result: &Value) -> Option<(&'static str, String)> {
         return Some(("orders", code_text(&structured["code"])));
     }
     if structured.get("fault").is_some() {
-        return Some(("candor", code_text(&structured["code"])));
+        return Some((candor_dialect(structured), code_text(&structured["code"])));
     }
     let text = result["content"][0]["text"].as_str()?;
     // The object is the whole text, or its last line.
@@ -125,6 +125,28 @@ fn result_code(result: &Value) -> Option<(&'static str, String)> {
     }
     object.get("data")?;
     Some(("github", code_text(&object["code"])))
+}
+
+/// Returns the dialect of a failure in the form of `candor/1`: the reading tools of context have codes of
+/// their own, and one that differs from a core code by its message only.
+fn candor_dialect(error: &Value) -> &'static str {
+    const CONTEXT_V1: [&str; 7] = [
+        "cache_missing",
+        "cache_invalid",
+        "io_error",
+        "internal_error",
+        "document_missing",
+        "version_changed",
+        "answer_too_large",
+    ];
+    let is_own = |code: &str| CONTEXT_V1.contains(&code);
+    match error["code"].as_str() {
+        Some(code) if is_own(code) => "context-v1",
+        Some("invalid_arguments") if error["message"] == "The arguments are not right" => {
+            "context-v1"
+        }
+        _ => "candor",
+    }
 }
 
 fn code_text(code: &Value) -> String {
@@ -160,6 +182,14 @@ mod tests {
             (
                 json!({ "result": { "isError": true, "structuredContent": { "error": { "code": "internal", "fault": {} } } } }),
                 vec!["candor internal"],
+            ),
+            (
+                json!({ "result": { "isError": true, "structuredContent": { "error": { "code": "document_missing", "fault": {} } } } }),
+                vec!["context-v1 document_missing"],
+            ),
+            (
+                json!({ "result": { "isError": true, "structuredContent": { "error": { "code": "invalid_arguments", "message": "The arguments are not right", "fault": {} } } } }),
+                vec!["context-v1 invalid_arguments"],
             ),
             (
                 text("{\"error\":{\"code\":\"io_error\"}}\n"),

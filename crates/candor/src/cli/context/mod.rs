@@ -3,6 +3,7 @@
 mod build;
 mod progress;
 mod query;
+mod read;
 mod serve;
 mod sources;
 
@@ -10,8 +11,9 @@ use super::CommandError;
 use super::shell_words::quote;
 use crate::host::system_clock;
 use candor_context::dialect::Context;
-use candor_context::{Failure, Location};
+use candor_context::{Failure, Location, MAX_SERVED, PathFlaw, ReadFailure};
 use candor_fault::Timestamp;
+use candor_fault::dialects::candor_error_object;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -20,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ContextCommand {
+    Search(read::ContextSearchArgs),
+    Get(read::ContextGetArgs),
+    List(read::ContextListArgs),
     Build(build::ContextBuildArgs),
     Update(build::ContextUpdateArgs),
     Status(build::ContextStatusArgs),
@@ -67,6 +72,9 @@ enum ErrorFormat {
 impl ContextCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
+            ContextCommand::Search(search) => search.run(),
+            ContextCommand::Get(get) => get.run(),
+            ContextCommand::List(list) => list.run(),
             ContextCommand::Build(build) => build.run(),
             ContextCommand::Update(update) => update.run(),
             ContextCommand::Status(status) => status.run(),
@@ -86,6 +94,14 @@ impl CommonArgs {
         CommonArgs {
             root: None,
             error_format: ErrorFormat::Text,
+        }
+    }
+
+    /// Returns the start of relative paths.
+    fn location(&self) -> Result<Location, CommandError> {
+        match &self.root {
+            Some(root) => Location::below(root).map_err(|failure| self.error(&failure)),
+            None => Ok(Location::Anywhere),
         }
     }
 
@@ -121,6 +137,65 @@ impl CommonArgs {
             ErrorFormat::Text => error,
             ErrorFormat::Json => error.with_json(Context::error_object(&fault)),
         }
+    }
+
+    /// Returns the error of a command that reads caches, in the form of the server's tools.
+    fn read_error(&self, failure: &ReadFailure) -> CommandError {
+        let fault = failure.fault();
+        let mut message = fault.message().to_owned();
+        for violation in fault.violations().shown() {
+            message.push_str(&format!("\n  {}: {}", violation.field(), violation.message));
+            if let Some(hint) = &violation.hint {
+                message.push_str(&format!("; {hint}"));
+            }
+        }
+        let error = CommandError::new(message)
+            .with_hint(fault.remedy())
+            .with_exit_code(failure.exit_code());
+        match self.error_format {
+            ErrorFormat::Text => error,
+            ErrorFormat::Json => error.with_json(candor_error_object(&fault) + "\n"),
+        }
+    }
+
+    /// Returns the error of paths whose caches cannot be read together.
+    fn path_error(&self, flaw: PathFlaw) -> CommandError {
+        match flaw {
+            PathFlaw::Path(failure) => {
+                let failure = ReadFailure::Paths(failure);
+                let error = self.read_error(&failure);
+                match &failure {
+                    ReadFailure::Paths(failure) => match self.hint(failure) {
+                        Some(hint) => error.with_hint(hint),
+                        None => error,
+                    },
+                    _ => error,
+                }
+            }
+            PathFlaw::SameName { name, paths } => {
+                let [one, other] = paths.map(|path| path.display().to_string());
+                CommandError::new(format!(
+                    "two caches are called `{}`: {} and {}",
+                    name.escape_debug(),
+                    quote(&one),
+                    quote(&other)
+                ))
+                .with_hint("leave one of them out, or rename its directory")
+            }
+            PathFlaw::Many(count) => CommandError::new(format!(
+                "there are {count} caches; at most {MAX_SERVED} are served"
+            ))
+            .with_hint("name fewer paths"),
+        }
+    }
+
+    /// Notes that a cache is slow to open, with the command that changes it.
+    fn note_unsealed(&self, path: &Path) {
+        self.note(&format!(
+            "the cache is not sealed in its present location, so every document was hashed; to make this fast, run:\n  candor context seal{} --cache {}",
+            self.root_flag(),
+            quote(&path.display().to_string())
+        ));
     }
 
     /// Writes a response to stdout unchanged: a sequence that looks like a terminal style may belong to a

@@ -1,29 +1,36 @@
-//! `candor context serve`: serves the caches below a root to agents.
+//! `candor context serve`: serves caches to agents.
 
-use super::{CommonArgs, now};
+use super::read::DEFAULT_CACHE;
+use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use crate::host::stdio_server;
-use candor_context::{ChangeDetection, ContextServer, Location};
+use candor_context::{
+    Catalogue, ChangeDetection, ContextServer, EmptyDirectory, Location, ReadingServer,
+};
 use candor_street::ToolNames;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Serve the caches below a directory over MCP, on stdin and stdout
+/// Serve caches over MCP, on stdin and stdout
 ///
-/// The tools are context.resolve, context.list_caches and context.inspect_cache. The server only reads
-/// and needs no network, and no environment variable changes an answer.
+/// The tools are context_search, context_get and context_list. The server only reads and needs no
+/// network, and no environment variable changes an answer. With --root it serves the tools of version 0
+/// instead: context.resolve, context.list_caches and context.inspect_cache.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextServeArgs {
-    /// The directory that contains the caches; nothing outside it can be reached
+    /// Caches, or directories that contain caches [default: .context]
+    #[arg(value_name = "PATH", value_parser = any_path(), conflicts_with_all = ["root", "passages", "tool_names"])]
+    paths: Vec<PathBuf>,
+    /// Serve version 0 for the caches below this directory; nothing outside it can be reached
     #[arg(long, value_name = "DIR")]
-    root: PathBuf,
-    /// Also offer the tool context.passages
-    #[arg(long)]
+    root: Option<PathBuf>,
+    /// With --root: also offer the tool context.passages
+    #[arg(long, requires = "root")]
     passages: bool,
-    /// The names of the tools in their list; calls may use both
-    #[arg(long, value_name = "STYLE", value_enum, default_value_t = ToolNameStyle::Own)]
-    tool_names: ToolNameStyle,
+    /// With --root: the names of the tools in their list; calls may use both
+    #[arg(long, value_name = "STYLE", value_enum, requires = "root")]
+    tool_names: Option<ToolNameStyle>,
     /// Check every file before every answer, instead of watching the directories
     #[arg(long)]
     no_watch: bool,
@@ -49,17 +56,48 @@ impl From<ToolNameStyle> for ToolNames {
 
 impl ContextServeArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let common = CommonArgs::text();
-        let location = common.run(|_| Location::below(&self.root))?;
-        let noticing = match self.no_watch {
-            true => ChangeDetection::Compare,
-            false => ChangeDetection::Watch,
-        };
-        let server = ContextServer::new(location, Arc::new(now), noticing)
-            .with_tool_names(self.tool_names.into());
+        match &self.root {
+            Some(root) => {
+                let location = CommonArgs::text().run(|_| Location::below(root))?;
+                self.serve_root(location)
+            }
+            None => self.serve_paths(),
+        }
+    }
+
+    /// Serves version 0.
+    fn serve_root(&self, location: Location) -> Result<(), CommandError> {
+        let names = self.tool_names.unwrap_or(ToolNameStyle::Own);
+        let server = ContextServer::new(location, Arc::new(now), self.change_detection())
+            .with_tool_names(names.into());
         Ok(stdio_server(match self.passages {
             true => server.with_passages(),
             false => server,
         })?)
+    }
+
+    /// Serves version 1.
+    fn serve_paths(&self) -> Result<(), CommandError> {
+        let paths = match self.paths.as_slice() {
+            [] => vec![PathBuf::from(DEFAULT_CACHE)],
+            paths => paths.to_vec(),
+        };
+        let catalogue = Catalogue::new(
+            Location::Anywhere,
+            paths,
+            EmptyDirectory::Served,
+            Arc::new(now),
+            self.change_detection(),
+        );
+        let common = CommonArgs::text();
+        catalogue.verify().map_err(|flaw| common.path_error(flaw))?;
+        Ok(stdio_server(ReadingServer::new(catalogue))?)
+    }
+
+    fn change_detection(&self) -> ChangeDetection {
+        match self.no_watch {
+            true => ChangeDetection::Compare,
+            false => ChangeDetection::Watch,
+        }
     }
 }

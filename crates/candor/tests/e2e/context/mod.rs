@@ -15,6 +15,7 @@ mod killed;
 mod open_file_limit;
 mod output;
 mod permissions;
+mod reading;
 mod remembered_builds;
 mod repeatable;
 mod reports;

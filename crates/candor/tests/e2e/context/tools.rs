@@ -146,7 +146,10 @@ fn tools_are_listed_with_underscores_on_request() {
         assert_eq!(plain.call(tool, &question), answer);
     }
     let refused = fixture.run_err(1, &["serve", "--root", ".", "--tool-names", "plain"]);
-    assert!(refused.contains("[possible values: own, underscore]"), "{refused}");
+    assert!(
+        refused.contains("[possible values: own, underscore]"),
+        "{refused}"
+    );
 }
 
 #[test]

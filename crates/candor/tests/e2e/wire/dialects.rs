@@ -128,7 +128,7 @@ impl Row {
                 let object = format!(r#"{{"error":{response}}}"#);
                 failing(&object, &object, &format!(r#","error":{response}"#))
             }
-            ("candor", _) => {
+            ("candor" | "context-v1", _) => {
                 let five = self.five();
                 let error = format!(
                     r#"{{"code":{code},"message":{message},"fault":{five},"violations":[]}}"#
@@ -212,9 +212,11 @@ struct Schemas(Vec<(&'static str, Validator)>);
 
 impl Schemas {
     fn new() -> Self {
-        const NAMES: [&str; 11] = [
+        const NAMES: [&str; 13] = [
             "candor.failure",
             "candor.result",
+            "context-v1.failure",
+            "context-v1.result",
             "context.error",
             "context.result",
             "github.error",
@@ -260,8 +262,8 @@ impl Schemas {
         let text = result["content"][0]["text"].as_str().unwrap();
         let object = || parse(text.trim_end().lines().last().unwrap());
         match dialect {
-            "candor" => {
-                self.check("candor.failure", &result["structuredContent"]);
+            "candor" | "context-v1" => {
+                self.check(&format!("{dialect}.failure"), &result["structuredContent"]);
                 assert_eq!(object(), result["structuredContent"]);
             }
             "context" => self.check("context.error", &object()),
