@@ -222,7 +222,7 @@ fn wrong_lines(lines: [u64; 2], total: u64) -> Violation {
             "lines",
             format!("must be lines of the document, but they {reason}; total_lines is {total}"),
             &json!(lines),
-            format!("lines from 1 to {total}"),
+            format!("lines of the document, whose total_lines is {total}"),
         )
     }
 }
@@ -236,7 +236,7 @@ fn wrong_range(range: [u64; 2], reason: &str, text: &str) -> Violation {
             "range",
             format!("must be a range of the document, but it {reason}; total_bytes is {total}"),
             &json!(range),
-            format!("offsets from 0 to {total}, between characters"),
+            format!("offsets between characters of the document, whose total_bytes is {total}"),
         )
     }
 }

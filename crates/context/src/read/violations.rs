@@ -80,7 +80,7 @@ pub(crate) fn lines_and_range(range: &Value) -> Violation {
         "not",
         String::from("must NOT be given together with 'lines'"),
         range,
-        String::from("either 'lines' or 'range'"),
+        String::from("absent if 'lines' is given"),
     )
 }
 

@@ -149,8 +149,12 @@ impl CommonArgs {
                 message.push_str(&format!("; {hint}"));
             }
         }
+        let hint = match fault.violations().is_empty() {
+            true => fault.remedy(),
+            false => "correct the arguments; --help describes them",
+        };
         let error = CommandError::new(message)
-            .with_hint(fault.remedy())
+            .with_hint(hint)
             .with_exit_code(failure.exit_code());
         match self.error_format {
             ErrorFormat::Text => error,

@@ -62,7 +62,7 @@ fn three_tools_are_listed() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
         assert!(jsonschema::meta::is_valid(&tool["outputSchema"]));
     }
-    assert_snapshot!(list, @"");
+    assert_snapshot!(list, @r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"context_get","description":"Read a document or a part of it, within a token budget. If `next` is not null, call again with range set to it to read on.","inputSchema":{"type":"object","properties":{"id":{"type":"string","description":"Id of a document"},"cache":{"type":"string","description":"Name of its cache; needed if several have the id"},"lines":{"type":"array","items":{"type":"integer","minimum":1,"maximum":9007199254740991},"minItems":2,"maxItems":2,"description":"First and last line, from 1"},"range":{"type":"array","items":{"type":"integer","minimum":0,"maximum":9007199254740991},"minItems":2,"maxItems":2,"description":"First byte and byte after the last; not with lines"},"version":{"type":"string","pattern":"^sha256:[0-9a-f]{64}$","description":"Version that an earlier answer has; another one is refused"},"budget":{"type":"integer","minimum":1,"maximum":9007199254740991,"default":4000,"description":"Most tokens of the answer"}},"required":["id"],"additionalProperties":false},"outputSchema":{"type":"object","anyOf":[{"required":["cache","cache_version","id","version","source","title","lines","range","total_lines","total_bytes","content","tokens","tokenizer","next"]},{"required":["error"],"properties":{"error":{"type":"object","required":["code","message","fault","violations"]}}}]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},{"name":"context_list","description":"List the caches, or the folders and documents of one cache, one level at a time. To find something by its content, use context_search.","inputSchema":{"type":"object","properties":{"cache":{"type":"string","description":"Name of a cache; the caches are listed if absent"},"under":{"type":"string","pattern":"^$|/$","default":"","description":"Folder, with / at its end"},"after":{"type":"string","description":"`next` of the page before"},"limit":{"type":"integer","minimum":1,"maximum":1000,"default":200}},"required":[],"additionalProperties":false},"outputSchema":{"type":"object","anyOf":[{"required":[]},{"required":["error"],"properties":{"error":{"type":"object","required":["code","message","fault","violations"]}}}]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},{"name":"context_search","description":"Find the passages of the documents that answer a query best, within a token budget. Start here. To read more of a document, use context_get with its id, version and lines.","inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"Words or a question; synonyms help"},"budget":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":4000,"description":"Most tokens of the answer"},"caches":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":16,"uniqueItems":true,"description":"Names of caches; all if absent"}},"required":["query"],"additionalProperties":false},"outputSchema":{"type":"object","anyOf":[{"required":["passages","selection"]},{"required":["error"],"properties":{"error":{"type":"object","required":["code","message","fault","violations"]}}}]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]}}"#);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn tools_and_commands_give_the_same_bytes() {
     let fixture = fixture();
     let mut server = serve(&fixture, &["caches"]);
     let mut alone = serve(&fixture, &["caches/guide"]);
-    let mut check = |server: &mut ContextServer, tool, arguments: Value, command: &[&str]| {
+    let check = |server: &mut ContextServer, tool, arguments: Value, command: &[&str]| {
         let line = server.ask(call("1", tool, arguments.to_string()));
         let run = |format: &str| fixture.run_ok(&[command, &["--format", format]].concat());
         let structured = run("json");
@@ -191,9 +191,61 @@ fn forms_of_output_are_those_of_the_docs() {
     let run = |arguments: &[&str]| fixture.run_ok(arguments);
     let search = ["search", "merged branches", "--cache", "caches", "--format"];
     let with = |format| [&search[..], &[format]].concat();
-    assert_snapshot!(run(&with("markdown")), @"");
-    assert_snapshot!(run(&with("text")), @"");
-    assert_snapshot!(run(&with("paths")), @"");
+    assert_snapshot!(run(&with("markdown")), @r"
+    ### guide/merge.md:1-12
+    Merging > Merge
+
+    ---
+    title: Merging
+    ---
+
+    # Merge
+
+    Merge a branch with `git merge`.
+
+    ## Undo
+
+    Revert a merged branch.
+    The last line
+
+    ### guide/rest/api.md:1-3
+    API
+
+    # API
+
+    Merge by a request.
+
+    ### reference/merge.md:1-1
+
+    Another text about merges.
+
+    3 of 3 passages, 43 of 4000 tokens
+    ");
+    assert_snapshot!(run(&with("text")), @r"
+    ---
+    title: Merging
+    ---
+
+    # Merge
+
+    Merge a branch with `git merge`.
+
+    ## Undo
+
+    Revert a merged branch.
+    The last line
+
+    # API
+
+    Merge by a request.
+
+    Another text about merges.
+    ");
+    assert_snapshot!(run(&with("paths")), @r"
+    guide/merge.md:1-12
+    guide/rest/api.md:1-3
+    reference/merge.md:1-1
+    ");
     let get = [
         "get",
         "--id",
@@ -203,15 +255,31 @@ fn forms_of_output_are_those_of_the_docs() {
         "--format",
     ];
     let with = |format, budget| [&get[..], &[format, "--budget", budget]].concat();
-    assert_snapshot!(run(&with("markdown", "8")), @"");
-    assert_snapshot!(run(&with("paths", "8")), @"");
+    assert_snapshot!(run(&with("markdown", "8")), @r"
+    ### merge.md:1-5
+
+    ---
+    title: Merging
+    ---
+
+    # Merge
+
+    lines 1-5 of 12, 8 of 8 tokens; to read on: range [32,114]
+    ");
+    assert_snapshot!(run(&with("paths", "8")), @"merge.md:1-5");
     // Exactly the bytes.
     assert_eq!(
         run(&with("text", "1000")).as_bytes(),
         fixture.read("docs/Merge.md")
     );
-    assert_snapshot!(run(&["list", "--cache", "caches", "--format", "paths"]), @"");
-    assert_snapshot!(run(&["list", "--cache", "caches/guide", "--format", "paths"]), @"");
+    assert_snapshot!(run(&["list", "--cache", "caches", "--format", "paths"]), @r"
+    guide
+    reference
+    ");
+    assert_snapshot!(run(&["list", "--cache", "caches/guide", "--format", "paths"]), @r"
+    merge.md
+    rest/
+    ");
     let under = [
         "list",
         "--cache",
@@ -221,7 +289,10 @@ fn forms_of_output_are_those_of_the_docs() {
         "--format",
         "paths",
     ];
-    assert_snapshot!(run(&under), @"");
+    assert_snapshot!(run(&under), @r"
+    rest/api.md
+    rest/empty.md
+    ");
 }
 
 /// A first use needs no path at all.
@@ -270,12 +341,12 @@ fn wrong_arguments_are_told_all_at_once() {
     let mut server = serve(&fixture, &["caches"]);
     let mut fail = |tool: &str, arguments: Value| fail(&mut server, tool, arguments);
     let total_lines = "total_lines is 12";
-    assert_snapshot!(fail("context_search", json!({ "budget": -1, "caches": [], "cache": "x" })), @"");
-    assert_snapshot!(fail("context_search", json!({ "query": "a\u{0}b" })), @"");
-    assert_snapshot!(fail("context_search", json!({ "query": "x".repeat(65_537), "budget": 0.5 })), @"");
-    assert_snapshot!(fail("context_search", json!({ "query": "x", "caches": ["guide", "guide"] })), @"");
-    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "lines": [1, 2], "range": [0, 1], "budget": 0 })), @"");
-    assert_snapshot!(fail("context_get", json!({ "id": "merge.md" })), @"");
+    assert_snapshot!(fail("context_search", json!({ "budget": -1, "caches": [], "cache": "x" })), @"invalid_arguments: `query` is required; `cache` is not an argument of this tool; `budget` must be at least 0, and was -1; `caches` must be an array of at least 1 item, and was []; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
+    assert_snapshot!(fail("context_search", json!({ "query": "a\u{0}b" })), @r#"invalid_arguments: `query` must be text of at most 65536 bytes without NUL, and was "a\u0000b"; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_search", json!({ "query": "x".repeat(65_537), "budget": 0.5 })), @r#"invalid_arguments: `budget` must be an integer, and was 0.5; `query` must be text of at most 65536 bytes without NUL, and was {"omitted":"string","bytes":65539}; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_search", json!({ "query": "x", "caches": ["guide", "guide"] })), @r#"invalid_arguments: `caches` must be an array in which no item comes twice, and was ["guide","guide"]; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "lines": [1, 2], "range": [0, 1], "budget": 0 })), @"invalid_arguments: `budget` must be at least 1, and was 0; `range` must be absent if 'lines' is given, and was [0,1]; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
+    assert_snapshot!(fail("context_get", json!({ "id": "merge.md" })), @"invalid_arguments: `cache` is required (the id is in the caches `guide`, `reference`); nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
     for lines in [json!([13, 13]), json!([3, 2])] {
         let told = fail(
             "context_get",
@@ -295,7 +366,7 @@ fn wrong_arguments_are_told_all_at_once() {
             "context_get",
             json!({ "id": "merge.md", "cache": "guide", "range": range }),
         );
-        assert!(told.contains("total_bytes is 126"), "{told}");
+        assert!(told.contains("total_bytes is 114"), "{told}");
     }
     assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "version": "sha256:1" })), @"");
     assert_snapshot!(fail("context_list", json!({ "under": "rest", "limit": 1001 })), @"");
@@ -307,13 +378,13 @@ fn missing_names_are_told_with_near_ones() {
     let fixture = fixture();
     let mut server = serve(&fixture, &["caches"]);
     let mut fail = |tool: &str, arguments: Value| fail(&mut server, tool, arguments);
-    assert_snapshot!(fail("context_search", json!({ "query": "x", "caches": ["guides"] })), @"");
-    assert_snapshot!(fail("context_list", json!({ "cache": "nothing" })), @"");
-    assert_snapshot!(fail("context_get", json!({ "id": "API.md" })), @"");
-    assert_snapshot!(fail("context_get", json!({ "id": "guide/merge.md:7-9", "cache": "guide" })), @"");
-    assert_snapshot!(fail("context_list", json!({ "cache": "guide", "under": "merge.md/" })), @"");
+    assert_snapshot!(fail("context_search", json!({ "query": "x", "caches": ["guides"] })), @"cache_missing: There is no cache `guides`; the nearest is `guide`; the caches are `guide`, `reference`; nothing was changed; do not retry unchanged: Use a name that context_list returns, or build the cache with `context build`.");
+    assert_snapshot!(fail("context_list", json!({ "cache": "nothing" })), @"cache_missing: There is no cache `nothing`; the caches are `guide`, `reference`; nothing was changed; do not retry unchanged: Use a name that context_list returns, or build the cache with `context build`.");
+    assert_snapshot!(fail("context_get", json!({ "id": "API.md" })), @"document_missing: No cache has a document `API.md`; near: `rest/api.md` in `guide`; nothing was changed; do not retry unchanged: Use an id that context_search or context_list returns.");
+    assert_snapshot!(fail("context_get", json!({ "id": "guide/merge.md:7-9", "cache": "guide" })), @"document_missing: The cache `guide` has no document `guide/merge.md:7-9`; near: `merge.md`; nothing was changed; do not retry unchanged: Use an id that context_search or context_list returns.");
+    assert_snapshot!(fail("context_list", json!({ "cache": "guide", "under": "merge.md/" })), @"document_missing: The cache `guide` has no document under `merge.md/`; nothing was changed; do not retry unchanged: Use an id that context_search or context_list returns.");
     let version = format!("sha256:{}", "0".repeat(64));
-    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "cache": "guide", "version": version })), @"");
+    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "cache": "guide", "version": version })), @"version_changed: The document `merge.md` of the cache `guide` has the version sha256:4d6c95a1a9060c3f8175fee00e1b3a20d2fcce279737e07a2a0961c010b03545 now, not sha256:0000000000000000000000000000000000000000000000000000000000000000; nothing was changed; do not retry unchanged: Search or read the document again, without the old version.");
 }
 
 /// A broken cache fails the calls that ask it, by name; the others go on.
@@ -327,7 +398,7 @@ fn broken_cache_is_named_and_the_others_go_on() {
         "branch",
         "BRANCH",
     );
-    assert_snapshot!(fail(&mut server, "context_search", json!({ "query": "merge" })), @"");
+    assert_snapshot!(fail(&mut server, "context_search", json!({ "query": "merge" })), @"cache_invalid: The cache `guide` cannot be read: the cache is invalid: documents/4d6c95a1a906.json: the content does not hash to its version; nothing was changed; do not retry unchanged: Name the other caches in the call; `context verify` shows what is wrong with this one, and a new build repairs it.");
     for (tool, arguments) in [
         ("context_get", json!({ "id": "rest/api.md" })),
         (
@@ -417,10 +488,17 @@ fn oversized_answer_is_refused() {
 #[test]
 fn exit_codes_are_those_of_the_table() {
     let fixture = fixture();
-    let fails = |code: i32, arguments: &[&str]| fixture.run_err(code, arguments);
+    let fails = |code: i32, arguments: &[&str]| {
+        let stderr = fixture.run_err(code, arguments);
+        stderr.replace(fixture.root().to_str().unwrap(), "FOLDER")
+    };
     let cache: &[&str] = &["--cache", "caches/guide"];
     let with = |arguments: &[&'static str]| [arguments, cache].concat();
-    assert_snapshot!(fails(1, &with(&["get", "--id", "merge.md", "--lines", "99-99"])), @"");
+    assert_snapshot!(fails(1, &with(&["get", "--id", "merge.md", "--lines", "99-99"])), @r"
+    error: The arguments are not right
+      lines: must be lines of the document, but they begin behind the last line; total_lines is 12
+    hint: correct the arguments; --help describes them
+    ");
     fails(1, &with(&["get", "--id", "merge.md", "--lines", "2-1"]));
     fails(1, &with(&["get", "--id", "merge.md", "--lines", "0-1"]));
     fails(1, &with(&["get", "--id", "merge.md", "--range", "0-1000"]));
@@ -440,12 +518,23 @@ fn exit_codes_are_those_of_the_table() {
     fails(1, &with(&["list", "--format", "markdown"]));
     let long = "x".repeat(65_537);
     fails(2, &[&["search", long.as_str()], cache].concat());
-    assert_snapshot!(fails(3, &with(&["search", "x", "--budget", "-1"])), @"");
+    assert_snapshot!(fails(3, &with(&["search", "x", "--budget", "-1"])), @r"
+    error: The arguments are not right
+      budget: must be a whole number from 0 to 9007199254740991
+    hint: correct the arguments; --help describes them
+    ");
     fails(3, &with(&["get", "--id", "merge.md", "--budget", "0"]));
-    assert_snapshot!(fails(4, &["search", "x"]), @"");
+    assert_snapshot!(fails(4, &["search", "x"]), @r"
+    error: there is no cache at `FOLDER/.context`: No such file or directory (os error 2)
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache FOLDER/.context
+    ");
     fails(4, &["get", "--id", "x", "--cache", "nowhere"]);
     fails(5, &["search", "x", "--cache", "docs"]);
-    assert_snapshot!(fails(8, &with(&["get", "--id", "merg.md"])), @"");
+    assert_snapshot!(fails(8, &with(&["get", "--id", "merg.md"])), @r"
+    error: The cache `guide` has no document `merg.md`; near: `merge.md`
+    hint: Use an id that context_search or context_list returns.
+    ");
     fails(8, &with(&["list", "--under", "nothing/"]));
     let version = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
     fails(8, &with(&["get", "--id", "merge.md", "--version", version]));
@@ -466,10 +555,21 @@ fn wrong_paths_are_refused_at_the_start() {
         let stderr = fixture.run_err(code, arguments);
         stderr.replace(fixture.root().to_str().unwrap(), "FOLDER")
     };
-    assert_snapshot!(fails(4, &["serve", "nowhere"]), @"");
-    assert_snapshot!(fails(4, &["serve"]), @"");
+    assert_snapshot!(fails(4, &["serve", "nowhere"]), @r"
+    error: there is no cache at `FOLDER/nowhere`: No such file or directory (os error 2)
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache FOLDER/nowhere
+    ");
+    assert_snapshot!(fails(4, &["serve"]), @r"
+    error: there is no cache at `FOLDER/.context`: No such file or directory (os error 2)
+    hint: check the path, or build the cache:
+      candor context build --sources DIR --cache FOLDER/.context
+    ");
     fixture.build("docs", "guide");
-    assert_snapshot!(fails(1, &["serve", "caches", "guide"]), @"");
+    assert_snapshot!(fails(1, &["serve", "caches", "guide"]), @r"
+    error: two caches are called `guide`: FOLDER/caches/guide and FOLDER/guide
+    hint: leave one of them out, or rename its directory
+    ");
     fails(1, &["serve", "caches", "--root", "."]);
     fails(1, &["serve", "caches", "--passages"]);
     fails(1, &["serve", "--passages"]);
@@ -477,7 +577,10 @@ fn wrong_paths_are_refused_at_the_start() {
     for number in 0..63 {
         fixture.write(format!("caches/c{number:02}/manifest.json"), "{}");
     }
-    assert_snapshot!(fails(1, &["serve", "caches"]), @"");
+    assert_snapshot!(fails(1, &["serve", "caches"]), @r"
+    error: there are 65 caches; at most 64 are served
+    hint: name fewer paths
+    ");
     fs::remove_dir_all(fixture.path("caches/c00")).unwrap();
     serve(&fixture, &["caches"]).end();
 }

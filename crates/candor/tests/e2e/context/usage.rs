@@ -95,11 +95,11 @@ fn usage_errors_have_tips() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(complaint(&["serve"]), @r"
+    assert_snapshot!(complaint(&["serve", "--passages"]), @r"
     error: the following required arguments were not provided:
       --root <DIR>
 
-    Usage: context serve --root <DIR>
+    Usage: context serve --root <DIR> --passages <PATH>...
 
     For more information, try '--help'.
     ");
