@@ -187,8 +187,9 @@ fn schema_limits() -> Vec<Limit> {
 
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
-        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_GLOBS, MAX_LIST_FILE,
-        MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, MAX_SKIPPED, passages,
+        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES, MAX_GLOBS,
+        MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, MAX_SEARCHED, MAX_SERVED,
+        MAX_SKIPPED, passages,
     };
     vec![
         limit(
@@ -250,6 +251,24 @@ fn context_limits() -> Vec<Limit> {
             passages::MOST_BYTES,
             "it is cut",
             "long_text_is_cut_at_lines_then_spaces_then_anywhere",
+        ),
+        limit(
+            "caches served together",
+            MAX_SERVED,
+            "the server does not start, exit 1",
+            "more_caches_than_the_limit_are_refused",
+        ),
+        limit(
+            "caches of one search",
+            MAX_SEARCHED,
+            "`invalid_arguments`",
+            "more_caches_than_the_limit_are_refused",
+        ),
+        limit(
+            "entries of a list",
+            MAX_ENTRIES,
+            "`invalid_arguments`",
+            "wrong_arguments_are_told_all_at_once",
         ),
         limit(
             "open caches of a server",
