@@ -1,6 +1,6 @@
 //! `candor context search`, `get` and `list`: commands that read caches as the tools of the server do.
 
-use super::{CommonArgs, any_path, now};
+use super::{CommonArgs, DEFAULT_CACHE, any_path, now};
 use crate::cli::CommandError;
 use candor_context::{
     Catalogue, ChangeDetection, DEFAULT_ENTRIES, DocumentPart, DocumentRequest, EmptyDirectory,
@@ -11,9 +11,6 @@ use clap::Args;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The cache that commands use if none is given.
-pub(super) const DEFAULT_CACHE: &str = ".context";
 
 /// The budget that commands use if none is given.
 const DEFAULT_BUDGET: &str = "4000";

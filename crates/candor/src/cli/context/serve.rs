@@ -1,7 +1,6 @@
 //! `candor context serve`: serves caches to agents.
 
-use super::read::DEFAULT_CACHE;
-use super::{CommonArgs, any_path, now};
+use super::{CommonArgs, DEFAULT_CACHE, any_path, now};
 use crate::cli::CommandError;
 use crate::host::stdio_server;
 use candor_context::{
