@@ -188,8 +188,8 @@ fn schema_limits() -> Vec<Limit> {
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
         MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES, MAX_GLOBS,
-        MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, MAX_SEARCHED, MAX_SERVED,
-        MAX_SKIPPED, passages,
+        MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, passages,
     };
     vec![
         limit(
@@ -269,6 +269,24 @@ fn context_limits() -> Vec<Limit> {
             MAX_ENTRIES,
             "`invalid_arguments`",
             "wrong_arguments_are_told_all_at_once",
+        ),
+        limit(
+            "resources of a page",
+            MAX_RESOURCES,
+            "a cursor",
+            "resources_are_listed_in_pages",
+        ),
+        limit(
+            "a resource",
+            mib(MAX_RESOURCE),
+            "−32602, read it with `context_get`",
+            "resources_are_read_whole",
+        ),
+        limit(
+            "bytes of the instructions",
+            MAX_INSTRUCTIONS,
+            "cut with \"and N more\"",
+            "instructions_are_bounded",
         ),
         limit(
             "open caches of a server",

@@ -1,6 +1,6 @@
 //! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
-use crate::dialect::v1::{ContextV1, codes as v1};
+use crate::dialect::v1::{ContextV1, ResourceFlaw, codes as v1};
 use crate::dialect::{Context, codes};
 use crate::failure::{Failure, TargetFlaw};
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
@@ -161,6 +161,15 @@ impl ReadFailure {
                 v1::VersionChanged.fault().with_message(text)
             }
             ReadFailure::AnswerTooLarge => v1::AnswerTooLarge.fault(),
+            ReadFailure::UnknownResource => v1::DocumentMissing
+                .fault()
+                .with_facts(|facts| facts.resource = Some(ResourceFlaw::NotFound)),
+            ReadFailure::UnknownCursor => v1::InvalidArguments
+                .fault()
+                .with_facts(|facts| facts.resource = Some(ResourceFlaw::UnknownCursor)),
+            ReadFailure::ResourceTooLarge(bytes) => v1::AnswerTooLarge
+                .fault()
+                .with_facts(|facts| facts.resource = Some(ResourceFlaw::TooLarge(*bytes))),
             ReadFailure::Paths(failure) => {
                 let text = failure.to_string();
                 of_failure(failure)
@@ -216,6 +225,7 @@ fn of_failure(failure: &Failure) -> Fault<ContextV1> {
         Failure::Budget(_) => v1::AnswerTooLarge.fault(),
         // Reading has no sources and no target, and its queries are checked before.
         Failure::Write { .. }
+        | Failure::NoRecord { .. }
         | Failure::NoSources { .. }
         | Failure::SourcesGone { .. }
         | Failure::NoMatch { .. }

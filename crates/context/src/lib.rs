@@ -51,6 +51,7 @@ pub use read::document::{DocumentPart, DocumentRequest};
 pub use read::failure::{ReadFailure, UnknownCache, UnknownDocument};
 pub use read::listing::{DEFAULT_ENTRIES, ListRequest, MAX_ENTRIES};
 pub use read::render::OutputForm;
+pub use read::resources::{MAX_RESOURCE, MAX_RESOURCES};
 pub use read::search::SearchRequest;
 pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};

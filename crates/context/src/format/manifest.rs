@@ -182,6 +182,21 @@ pub(crate) fn read(cache: &DirHandle) -> LoadedLists {
     }
 }
 
+/// Returns the number of documents that the beginning of a manifest states, without reading the rest.
+pub(crate) fn stated_count(cache: &DirHandle) -> Option<u64> {
+    const HEAD: u64 = 4096;
+    let mut head = Vec::new();
+    let file = cache.open(MANIFEST).ok()?;
+    (&file).take(HEAD).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    // Ids, which may contain anything, come after it.
+    let (head, _) = head.split_once("\"documents\"")?;
+    let (_, rest) = head.split_once("\"document_count\"")?;
+    let digits = rest.trim_start().strip_prefix(':')?.trim_start();
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    digits[..end].parse().ok()
+}
+
 /// Parses a file as a stream: memory is bounded by the accepted shape, not by the file.
 fn read_json<T: DeserializeOwned>(
     cache: &DirHandle,
@@ -445,6 +460,28 @@ mod tests {
         "#);
         let none = Manifest::of(Vec::new());
         assert_eq!(none.index_bytes(), b"{}");
+    }
+
+    #[test]
+    fn stated_count_is_read_from_the_beginning() {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = std::fs::File::open(directory.path()).unwrap();
+        let handle = DirHandle::new(handle.into());
+        assert_eq!(stated_count(&handle), None);
+        let manifest = Manifest::of(vec![listed("a.md", "one"), listed("b.md", "")]);
+        for (text, expected) in [
+            (manifest.manifest_bytes(Timestamp::UNIX_EPOCH), Some(2)),
+            (b"{}".to_vec(), None),
+            (br#"{"document_count":7"#.to_vec(), None),
+            (br#"{"document_count":7,"documents":[]}"#.to_vec(), Some(7)),
+            (
+                br#"{"documents":[{"id":"\"document_count\":9"}],"document_count":1}"#.to_vec(),
+                None,
+            ),
+        ] {
+            std::fs::write(directory.path().join(MANIFEST), text).unwrap();
+            assert_eq!(stated_count(&handle), expected);
+        }
     }
 
     #[test]

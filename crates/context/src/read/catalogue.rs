@@ -4,7 +4,7 @@ use crate::cache::{Cache, CacheAccessError};
 use crate::failure::Failure;
 use crate::files::dir_handle::DirHandle;
 use crate::files::location::Location;
-use crate::format::manifest::{DOCUMENTS, INDEX, MANIFEST};
+use crate::format::manifest::{self, DOCUMENTS, INDEX, MANIFEST};
 use crate::read::failure::{ReadFailure, UnknownCache};
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use candor_street::Clock;
@@ -171,6 +171,17 @@ impl Catalogue {
     ) -> Result<T, ReadFailure> {
         let answer = self.open.query(&cache.path, query);
         answer.map_err(|failure| failed(cache, failure))
+    }
+
+    /// Returns the caches with the numbers of documents that their manifests state. Opens no cache.
+    pub(crate) fn outline(&self) -> Vec<(NamedCache, Option<u64>)> {
+        let caches = self.caches().unwrap_or_default().into_iter();
+        let counted = |cache: NamedCache| {
+            let directory = self.open.location().find(&cache.path).ok();
+            let count = directory.and_then(|directory| manifest::stated_count(&directory));
+            (cache, count)
+        };
+        caches.map(counted).collect()
     }
 
     /// Returns the paths of the open caches whose documents were hashed, because they are not sealed.

@@ -30,6 +30,12 @@ pub enum ReadFailure {
     },
     /// The answer would be larger than allowed.
     AnswerTooLarge,
+    /// No document has this URI.
+    UnknownResource,
+    /// No list has issued this cursor.
+    UnknownCursor,
+    /// The document has this many bytes, which is too many to be read whole.
+    ResourceTooLarge(u64),
     /// The caches that are served cannot be found.
     Paths(Failure),
     /// An internal invariant is violated.

@@ -9,6 +9,7 @@ pub(crate) mod failure;
 pub(crate) mod listing;
 pub(crate) mod near;
 pub(crate) mod render;
+pub(crate) mod resources;
 pub(crate) mod search;
 pub(crate) mod text_parts;
 pub(crate) mod union_lists;

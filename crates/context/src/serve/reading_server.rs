@@ -1,12 +1,14 @@
 //! The MCP server of version 1: searches caches, and reads and lists their documents.
 
-use crate::dialect::v1::ContextV1;
+use crate::dialect::v1::{ContextV1, ResourceFlaw};
 use crate::read::catalogue::{Catalogue, NamedCache};
 use crate::read::failure::ReadFailure;
 use crate::serve::reading_tools;
 use crate::serve::server::MAX_AT_WORK;
 use candor_fault::Fault;
-use candor_street::{CallOutcome, CallRecord, Server, Tools};
+use candor_street::{
+    CallOutcome, CallRecord, ResourceFailure, ResourceTemplate, Resources, Server, Tools,
+};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -18,6 +20,7 @@ pub struct ReadingServer {
     tools: Tools<Self>,
     catalogue: Arc<Catalogue>,
     work: Arc<Semaphore>,
+    resources: Arc<Resources<Self>>,
 }
 
 impl ReadingServer {
@@ -30,6 +33,7 @@ impl ReadingServer {
             tools,
             catalogue: Arc::new(catalogue),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
+            resources: Arc::new(resources()),
         }
     }
 
@@ -63,10 +67,49 @@ impl Server for ReadingServer {
         &self.tools
     }
 
+    fn resources(&self) -> Option<&Arc<Resources<Self>>> {
+        Some(&self.resources)
+    }
+
+    fn instructions(&self) -> Option<String> {
+        Some(instructions(&self.catalogue.outline()))
+    }
+
     fn note(&self, entry: &CallRecord<'_, ContextV1>) {
         if let CallOutcome::Failed(fault) = &entry.outcome {
             tracing::info!(code = %fault.row().code, cause = ?fault.cause(), "a call failed");
         }
+    }
+}
+
+/// Declares the documents as resources.
+fn resources() -> Resources<ReadingServer> {
+    let list = |server: Arc<ReadingServer>, cursor: Option<String>, _| async move {
+        let work = move |catalogue: &Catalogue| catalogue.resource_page(cursor.as_deref());
+        server.run_blocking(work).await
+    };
+    let read = |server: Arc<ReadingServer>, uri: String, _| async move {
+        let work = move |catalogue: &Catalogue| catalogue.resource(&uri);
+        server.run_blocking(work).await
+    };
+    Resources::new(list, read, resource_failure).with_template(ResourceTemplate {
+        uri_template: "context://{cache}/{+id}",
+        name: "document",
+        description: "A document of a cache, whole. For a part of it use context_get.",
+        mime_type: None,
+    })
+}
+
+/// Returns the meaning of a failure to a client that lists or reads resources.
+fn resource_failure(fault: &Fault<ContextV1>) -> ResourceFailure {
+    match fault.facts().resource {
+        Some(ResourceFlaw::NotFound) => ResourceFailure::NotFound,
+        Some(ResourceFlaw::UnknownCursor) => ResourceFailure::UnknownCursor,
+        Some(ResourceFlaw::TooLarge(bytes)) => ResourceFailure::TooLarge {
+            bytes,
+            hint: "read it in parts with context_get",
+        },
+        None => ResourceFailure::Failed,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program `context` and its server on stdio, compared byte
 //! for byte.
 
+mod agents_day;
 mod arguments;
 mod build_errors;
 mod changes;
@@ -16,6 +17,7 @@ mod open_file_limit;
 mod output;
 mod permissions;
 mod reading;
+mod reading_resources;
 mod remembered_builds;
 mod repeatable;
 mod reports;
