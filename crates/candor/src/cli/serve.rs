@@ -103,7 +103,7 @@ fn announce(address: &str, token_file: Option<&Path>) {
 
 On stdio:
   context      candor context serve       documents within a token budget; build a cache with `candor context build`
-               {{"mcpServers":{{"context":{{"command":"candor","args":["context","serve","--root","DIR"]}}}}}}
+               {{"mcpServers":{{"context":{{"command":"candor","args":["context","serve","DIR"]}}}}}}
   github       candor github serve        the same tools; `--backend github` uses GitHub
                {{"mcpServers":{{"github":{{"command":"candor","args":["github","serve"]}}}}}}
   orders       candor orders serve        the same tools; `--database postgres://…` for several servers

@@ -41,14 +41,15 @@ const DEFAULT_CACHE: &str = ".context";
 
 pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
-5 cache_invalid, 6 io_error, 7 internal_error, 9 not fresh (status --exit-code). Results go to stdout,
-messages to stderr. After an error stdout is empty, except for the report of verify.
+5 cache_invalid, 6 io_error, 7 internal_error, 8 document_missing or version_changed,
+9 not fresh (status --exit-code). Results go to stdout, messages to stderr. After an error
+stdout is empty, except for the report of verify.
 
 Try:
   candor context build --sources docs
-  candor context passages --cache .context --query 'how to install' --budget 4000
+  candor context search 'how do I install it?'
   candor context update
-  candor context serve --root .";
+  candor context serve";
 
 /// The flags of every command.
 #[derive(Debug, Args)]

@@ -368,9 +368,9 @@ fn wrong_arguments_are_told_all_at_once() {
         );
         assert!(told.contains("total_bytes is 114"), "{told}");
     }
-    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "version": "sha256:1" })), @"");
-    assert_snapshot!(fail("context_list", json!({ "under": "rest", "limit": 1001 })), @"");
-    assert_snapshot!(fail("context_list", json!({ "cache": "guide", "under": "rest/", "after": "merge.md" })), @"");
+    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "version": "sha256:1" })), @r#"invalid_arguments: `version` must be text that matches ^sha256:[0-9a-f]{64}$, and was "sha256:1"; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_list", json!({ "under": "rest", "limit": 1001 })), @r#"invalid_arguments: `under` must be text that matches ^$|/$, and was "rest"; `limit` must be at most 1000, and was 1001; `cache` is required (without 'cache' the caches are listed); nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_list", json!({ "cache": "guide", "under": "rest/", "after": "merge.md" })), @r#"invalid_arguments: `after` must be text that starts with 'under', and was "merge.md"; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
 }
 
 #[test]
@@ -525,9 +525,9 @@ fn exit_codes_are_those_of_the_table() {
     ");
     fails(3, &with(&["get", "--id", "merge.md", "--budget", "0"]));
     assert_snapshot!(fails(4, &["search", "x"]), @r"
-    error: there is no cache at `FOLDER/.context`: No such file or directory (os error 2)
+    error: there is no cache at `[root]/.context`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache FOLDER/.context
+      candor context build --sources DIR --cache [root]/.context
     ");
     fails(4, &["get", "--id", "x", "--cache", "nowhere"]);
     fails(5, &["search", "x", "--cache", "docs"]);
@@ -556,18 +556,18 @@ fn wrong_paths_are_refused_at_the_start() {
         stderr.replace(fixture.root().to_str().unwrap(), "FOLDER")
     };
     assert_snapshot!(fails(4, &["serve", "nowhere"]), @r"
-    error: there is no cache at `FOLDER/nowhere`: No such file or directory (os error 2)
+    error: there is no cache at `[root]/nowhere`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache FOLDER/nowhere
+      candor context build --sources DIR --cache [root]/nowhere
     ");
     assert_snapshot!(fails(4, &["serve"]), @r"
-    error: there is no cache at `FOLDER/.context`: No such file or directory (os error 2)
+    error: there is no cache at `[root]/.context`: No such file or directory (os error 2)
     hint: check the path, or build the cache:
-      candor context build --sources DIR --cache FOLDER/.context
+      candor context build --sources DIR --cache [root]/.context
     ");
     fixture.build("docs", "guide");
     assert_snapshot!(fails(1, &["serve", "caches", "guide"]), @r"
-    error: two caches are called `guide`: FOLDER/caches/guide and FOLDER/guide
+    error: two caches are called `guide`: [root]/caches/guide and [root]/guide
     hint: leave one of them out, or rename its directory
     ");
     fails(1, &["serve", "caches", "--root", "."]);

@@ -40,7 +40,10 @@ fn instructions_name_tools_and_caches() {
     let answer = ask(&mut server, "initialize", &hello);
     let instructions = answer["result"]["instructions"].as_str().unwrap();
     assert!(instructions.len() <= 1_200);
-    assert_snapshot!(instructions, @"");
+    assert_snapshot!(instructions, @r#"
+    Use context_search first: it finds the passages that answer a question, best first. A query may hold synonyms ("undo revert roll back"), because words are compared, not meanings. Use context_get to read a document or the lines around a passage: give its id, cache, version and lines. If `next` is not null, there is more: call context_get again with `range` set to it. Use context_list to see which caches, folders and documents there are.
+    Caches: my docs (2 documents).
+    "#);
     assert_eq!(
         answer["result"]["capabilities"],
         json!({ "tools": {}, "resources": {} })
@@ -81,9 +84,9 @@ fn resources_are_read_whole() {
     let mut server = serve(&fixture);
     let uri = "context://my%20docs/rest/%C3%A4%20b%3F.md";
     let answer = ask(&mut server, "resources/read", &json!({ "uri": uri }));
-    assert_snapshot!(answer["result"], @"");
+    assert_snapshot!(answer["result"], @r#"{"contents":[{"uri":"context://my%20docs/rest/%C3%A4%20b%3F.md","mimeType":"text/markdown","text":"no heading\n"}]}"#);
     let answer = ask_stateless(&mut server, "resources/read", json!({ "uri": uri }));
-    assert_snapshot!(answer["result"], @"");
+    assert_snapshot!(answer["result"], @r#"{"resultType":"complete","contents":[{"uri":"context://my%20docs/rest/%C3%A4%20b%3F.md","mimeType":"text/markdown","text":"no heading\n"}],"ttlMs":5000,"cacheScope":"private"}"#);
     let answer = ask(
         &mut server,
         "resources/read",
@@ -96,7 +99,7 @@ fn resources_are_read_whole() {
         "resources/read",
         &json!({ "uri": "context://large/more.md" }),
     );
-    assert_snapshot!(answer["error"], @"");
+    assert_snapshot!(answer["error"], @r#"{"code":-32602,"message":"Invalid params: the resource is too large to be read whole","data":{"uri":"context://large/more.md","bytes":1048577,"hint":"read it in parts with context_get"}}"#);
     for uri in [
         "context://nothing/a.md",
         "context://large/nothing.md",
@@ -112,7 +115,7 @@ fn resources_are_read_whole() {
         assert_eq!(answer["error"]["data"]["uri"], uri);
     }
     let templates = ask(&mut server, "resources/templates/list", &json!({}));
-    assert_snapshot!(templates["result"], @"");
+    assert_snapshot!(templates["result"], @r#"{"resourceTemplates":[{"uriTemplate":"context://{cache}/{+id}","name":"document","description":"A document of a cache, whole. For a part of it use context_get."}]}"#);
     // A broken cache.
     fixture.edit(
         fixture.document("caches/my docs", "merge.md"),
@@ -124,7 +127,7 @@ fn resources_are_read_whole() {
         "resources/read",
         &json!({ "uri": "context://my%20docs/merge.md" }),
     );
-    assert_snapshot!(answer["error"], @"");
+    assert_snapshot!(answer["error"], @r#"{"code":-32603,"message":"Internal error: the resources could not be read","data":{"uri":"context://my%20docs/merge.md","code":"cache_invalid"}}"#);
     let answer = ask(&mut server, "resources/list", &json!({}));
     assert_eq!(answer["error"]["code"], -32603);
     assert_eq!(answer["error"]["data"]["code"], "cache_invalid");
@@ -135,7 +138,7 @@ fn resources_are_listed_in_pages() {
     let fixture = fixture();
     let mut server = serve(&fixture);
     let answer = ask(&mut server, "resources/list", &json!({}));
-    assert_snapshot!(answer["result"], @"");
+    assert_snapshot!(answer["result"], @r#"{"resources":[{"uri":"context://my%20docs/merge.md","name":"merge.md","title":"Merge","mimeType":"text/markdown","size":25},{"uri":"context://my%20docs/rest/%C3%A4%20b%3F.md","name":"rest/ä b?.md","mimeType":"text/markdown","size":11}]}"#);
     let answer = ask_stateless(&mut server, "resources/list", json!({}));
     assert!(answer["result"]["ttlMs"].is_u64() && answer["result"]["cacheScope"].is_string());
     // Two full pages and one document, over two caches.
