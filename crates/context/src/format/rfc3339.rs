@@ -62,7 +62,7 @@ fn in_range(number: u32, range: std::ops::RangeInclusive<u32>) -> Option<()> {
 
 /// Returns the number of days of a month.
 fn days(year: u32, month: u32) -> Option<u32> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         2 => Some(28 + u32::from(leap)),
         4 | 6 | 9 | 11 => Some(30),

@@ -309,7 +309,7 @@ pub(super) fn list() -> Tool<ReadingServer> {
         };
         server.run_blocking(work).await
     };
-    let list = tool(
+    tool(
         (
             "context_list",
             "List the caches, or the folders and documents of one cache, one level at a time. To find something by its content, use context_search.",
@@ -318,8 +318,7 @@ pub(super) fn list() -> Tool<ReadingServer> {
         &[],
         parse_list,
         run,
-    );
-    list
+    )
 }
 
 /// Returns the reply of a tool: the object, and its text form.
