@@ -99,7 +99,7 @@ fn code_is_explained() {
       category  System
       stability frozen: this row never changes
     ");
-    assert_snapshot!(run_ok(&["explain", "cache_missing"]), @r"
+    assert_snapshot!(run_ok(&["explain", "context/cache_missing"]), @r"
     context/cache_missing
 
     The cache path does not exist, is not a directory, or lies outside the root.
