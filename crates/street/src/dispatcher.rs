@@ -3,10 +3,10 @@
 use crate::answer::{answer, refuse};
 use crate::metrics::Metrics;
 use crate::{
-    Call, CallTarget, Clock, MetricsHub, ResourceMethod, Resources, Server, Tool, ToolError,
+    Call, CallTarget, Clock, Era, MetricsHub, ResourceMethod, Resources, Server, Tool, ToolError,
 };
 use candor_fault::dialects::Wire;
-use candor_fault::{Answer, Dialect, Fault, Timestamp};
+use candor_fault::{Answer, CallFacts, Dialect, Fault, Timestamp};
 use futures_util::future::BoxFuture;
 use std::fmt;
 use std::future::Future;
@@ -114,6 +114,23 @@ impl<S: Server> Dispatcher<S> {
     pub fn begin_refusal(self: &Arc<Self>, fault: Fault<Wire>) -> Result<Answer, PendingCall> {
         let dispatcher = Arc::clone(self);
         self.poll_once(async move { refuse(&dispatcher, None, fault).await })
+    }
+
+    /// Encodes the refusal of a request whose message was not read. It is neither recorded nor logged.
+    pub fn encode_refusal(&self, fault: &Fault<Wire>) -> Answer {
+        let facts = CallFacts {
+            tool: None,
+            form: self.server.form(Era::Handshake),
+            receipt: None,
+        };
+        S::Dialect::encode_protocol_fault(fault, &facts, self.now())
+    }
+
+    /// Returns true if the tool of this name may change something.
+    pub fn writes(&self, tool: &str) -> bool {
+        let tools = self.server.tools();
+        let index = tools.find(tool);
+        index.is_some_and(|index| tools.all()[index].writes())
     }
 
     fn poll_once(

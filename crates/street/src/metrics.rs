@@ -1,4 +1,4 @@
-//! Counters and times of calls and guards, by tool and code only, in the
+//! Counters and times of calls and guards, by tool and code only, and of connections by state, in the
 //! Prometheus text format.
 
 use candor_fault::{CodeRow, codes};
@@ -6,6 +6,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::fmt;
@@ -18,6 +19,9 @@ pub const METRIC_NAMES: &[(&str, &[&str])] = &[
     ("candor_call_duration_seconds", &["tool"]),
     ("candor_retries_total", &["tool", "code"]),
     ("candor_breaker_refusals_total", &["tool"]),
+    ("candor_connections", &["state"]),
+    ("candor_connections_evicted_total", &["state"]),
+    ("candor_http_refusals_total", &["status"]),
 ];
 
 /// The code of a success.
@@ -39,6 +43,16 @@ struct ByTool {
     tool: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByState {
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByStatus {
+    status: u16,
+}
+
 /// The metrics of one process, shared by its servers.
 #[derive(Clone)]
 pub struct MetricsHub {
@@ -47,6 +61,9 @@ pub struct MetricsHub {
     duration: Family<ByTool, Histogram, fn() -> Histogram>,
     retries: Family<ByCode, Counter>,
     refusals: Family<ByTool, Counter>,
+    connections: Family<ByState, Gauge>,
+    evictions: Family<ByState, Counter>,
+    http_refusals: Family<ByStatus, Counter>,
 }
 
 impl Default for MetricsHub {
@@ -64,12 +81,24 @@ impl Default for MetricsHub {
         let refusals = Family::<ByTool, Counter>::default();
         let help = "Calls answered without asking a system that is left alone, by tool";
         registry.register("candor_breaker_refusals", help, refusals.clone());
+        let connections = Family::<ByState, Gauge>::default();
+        let help = "Open HTTP connections by state";
+        registry.register("candor_connections", help, connections.clone());
+        let evictions = Family::<ByState, Counter>::default();
+        let help = "HTTP connections closed to make room for others, by state";
+        registry.register("candor_connections_evicted", help, evictions.clone());
+        let http_refusals = Family::<ByStatus, Counter>::default();
+        let help = "HTTP requests refused before their message was read, by status";
+        registry.register("candor_http_refusals", help, http_refusals.clone());
         MetricsHub {
             registry: Arc::new(registry),
             calls,
             duration,
             retries,
             refusals,
+            connections,
+            evictions,
+            http_refusals,
         }
     }
 }
@@ -92,6 +121,23 @@ impl MetricsHub {
     /// Counts a call of a tool that was answered without asking a system that is left alone.
     pub fn count_breaker_refusal(&self, tool: &'static str) {
         self.refusals.get_or_create(&ByTool { tool }).inc();
+    }
+
+    /// Sets the number of open connections in a state.
+    pub fn set_connections(&self, state: &'static str, count: i64) {
+        self.connections
+            .get_or_create(&ByState { state })
+            .set(count);
+    }
+
+    /// Counts a connection that was closed to make room for another.
+    pub fn count_eviction(&self, state: &'static str) {
+        self.evictions.get_or_create(&ByState { state }).inc();
+    }
+
+    /// Counts a request that was refused before its message was read.
+    pub fn count_http_refusal(&self, status: u16) {
+        self.http_refusals.get_or_create(&ByStatus { status }).inc();
     }
 }
 

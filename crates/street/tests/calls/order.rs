@@ -182,6 +182,9 @@ async fn every_metric_has_its_documented_name_and_labels() {
     .await;
     hub.count_retry("read", 1);
     hub.count_breaker_refusal("read");
+    hub.set_connections("idle", 1);
+    hub.count_eviction("idle");
+    hub.count_http_refusal(401);
     let text = hub.text();
     for (name, labels) in candor_street::METRIC_NAMES {
         let sample = text.lines().find(|line| line.starts_with(name)).unwrap();
