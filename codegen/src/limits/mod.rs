@@ -17,6 +17,10 @@ fn mib(bytes: usize) -> String {
     format!("{} MiB", bytes / (1024 * 1024))
 }
 
+fn kib(bytes: usize) -> String {
+    format!("{} KiB", bytes / 1024)
+}
+
 fn seconds(time: std::time::Duration) -> String {
     format!("{} s", time.as_secs())
 }
@@ -64,8 +68,26 @@ fn message_limits() -> Vec<Limit> {
         limit(
             "request bytes held over all connections",
             mib(http::MAX_HELD),
-            "−32603 [503]",
+            "incomplete bodies are evicted, the oldest first: their connections are closed; if that is not enough, −32603 [503] with `Retry-After: 1`",
             "requests_share_a_bounded_buffer",
+        ),
+        limit(
+            "the head of an HTTP request",
+            kib(http::MAX_HEAD),
+            "−32600 [431], then closed",
+            "every_refused_head_has_a_body",
+        ),
+        limit(
+            "fields of a head",
+            http::MAX_FIELDS,
+            "−32600 [431], then closed",
+            "every_refused_head_has_a_body",
+        ),
+        limit(
+            "the target of an HTTP request",
+            kib(http::MAX_TARGET),
+            "−32600 [414], then closed",
+            "every_refused_head_has_a_body",
         ),
     ]
 }
@@ -85,22 +107,79 @@ fn transport_limits() -> Vec<Limit> {
             "client_that_does_not_read_takes_bounded_memory",
         ),
         limit(
-            "connections",
-            http::MAX_CONNECTIONS,
-            "further ones wait to be accepted",
-            "more_connections_than_the_limit_are_served_in_turn",
+            "open HTTP connections",
+            format!(
+                "{}, or half of the limit of open files if that is less",
+                http::MAX_CONNECTIONS
+            ),
+            "one that may be evicted is closed; if there is none, newcomers wait to be accepted",
+            "connections_are_evicted_in_order",
         ),
         limit(
-            "the time for the head of a request",
-            seconds(http::HEADER_TIMEOUT),
-            "the connection is closed",
-            "timeouts_of_ten_seconds_are_observed",
+            "connections of one address that is not loopback",
+            http::MAX_CONNECTIONS_PER_ADDRESS,
+            "one of that address is closed, or else the newcomer",
+            "address_has_a_limit_of_its_own",
         ),
         limit(
-            "the time that a connection may be idle",
+            "the least age of an incomplete request that is evicted",
+            seconds(http::MIN_EVICTION_AGE),
+            "its connection may be closed for a newcomer",
+            "young_request_is_not_evicted",
+        ),
+        limit(
+            "connections that wait to be accepted",
+            format!("{}, or less if the system has a lower limit", http::BACKLOG),
+            "the system decides, usually the peer tries again after 1 s",
+            "many_peers_connect_at_once",
+        ),
+        limit(
+            "HTTP requests in work, over all servers",
+            http::MAX_REQUESTS,
+            "the request waits",
+            "calls_beyond_the_limit_are_refused_after_their_wait",
+        ),
+        limit(
+            "the wait of a complete HTTP request",
+            seconds(http::REQUEST_WAIT),
+            "−32603 [503] with `Retry-After: 1`",
+            "calls_beyond_the_limit_are_refused_after_their_wait",
+        ),
+        limit(
+            "the time for the head of a request, from its first byte",
+            seconds(http::HEAD_TIMEOUT),
+            "−32600 [408], then closed",
+            "head_that_takes_too_long_is_answered",
+        ),
+        limit(
+            "the time for the body of a request",
+            seconds(http::BODY_TIMEOUT),
+            "−32600 [408], then closed",
+            "byte_every_nine_seconds_does_not_extend_a_body",
+        ),
+        limit(
+            "the time without a byte of the body",
+            seconds(http::BODY_STALL),
+            "−32600 [408], then closed",
+            "body_without_a_byte_is_refused",
+        ),
+        limit(
+            "the time that a connection may be idle after its last answer",
             seconds(http::IDLE_TIMEOUT),
-            "the connection is closed",
-            "idle_connection_times_out",
+            "closed without an answer",
+            "idle_connection_is_closed_after_its_last_answer",
+        ),
+        limit(
+            "the time in which a peer reads nothing of its answer",
+            seconds(http::UNREAD_TIMEOUT),
+            "closed",
+            "unread_answer_times_out",
+        ),
+        limit(
+            "the time of a reading call of the stateless era after the end of the input",
+            seconds(http::HANGUP_GRACE),
+            "it is cancelled and answered",
+            "reading_call_of_the_stateless_era_is_cancelled_after_the_grace",
         ),
         limit(
             "progress events queued for one call",
@@ -426,7 +505,7 @@ fn github_limits() -> Vec<Limit> {
 /// Returns the content of `docs/limits.md`.
 pub(crate) fn page() -> String {
     let mut page = String::from(
-        "# Limits\n\nThis page lists every bound of the program: what is bounded, the bound, what happens beyond it, and the test that checks it. `cargo xtask codegen` generates it from the constants; do not edit it.\n",
+        "# Limits\n\nThis page lists every bound of the program: what is bounded, the bound, what the peer sees beyond it, and the test that checks it. A number in brackets is an HTTP status. `cargo xtask codegen` generates it from the constants; do not edit it.\n",
     );
     let parts = [
         ("Messages", message_limits()),

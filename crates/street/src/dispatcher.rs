@@ -126,13 +126,6 @@ impl<S: Server> Dispatcher<S> {
         S::Dialect::encode_protocol_fault(fault, &facts, self.now())
     }
 
-    /// Returns true if the tool of this name may change something.
-    pub fn writes(&self, tool: &str) -> bool {
-        let tools = self.server.tools();
-        let index = tools.find(tool);
-        index.is_some_and(|index| tools.all()[index].writes())
-    }
-
     fn poll_once(
         &self,
         work: impl Future<Output = Answer> + Send + 'static,

@@ -3,13 +3,13 @@
 use super::CommandError;
 use super::shell_words::quote;
 use crate::host::run;
-use candor_wire::http::{Admission, AdmissionToken, HttpPaths, serve};
+use candor_wire::http::{Admission, AdmissionToken, HttpPaths, bind, serve};
 use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::net::TcpListener;
 
 #[derive(Debug, Args)]
 pub(super) struct ListenArgs {
@@ -68,8 +68,8 @@ impl ListenArgs {
     ) -> Result<(), CommandError> {
         run(|stop| async {
             let paths = make().await?;
-            let address = SocketAddr::new(self.bind, self.port);
-            let listener = TcpListener::bind(address).await;
+            let paths = paths.with_max_connections(raise_open_files() / 2);
+            let listener = bind(SocketAddr::new(self.bind, self.port));
             let listener = listener.map_err(|error| self.cannot_bind(&error))?;
             announce(&listener.local_addr()?.to_string());
             Ok(serve(listener, paths, stop).await?)
@@ -82,6 +82,24 @@ impl ListenArgs {
         CommandError::new(format!("cannot listen on {address}: {error}"))
             .with_hint("choose another port with --port, or any free one with --port 0")
     }
+}
+
+/// Raises the limit of open files as far as the system allows, and returns it. Every connection is an open
+/// file; calls need some too.
+fn raise_open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let limit = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    // No limit at all is an unlimited number of files.
+    limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
 }
 
 fn secret(path: &Path) -> Result<AdmissionToken, CommandError> {

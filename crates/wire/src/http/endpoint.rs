@@ -1,8 +1,10 @@
 //! One server at one path: answers POST requests.
 
 use super::admission::Admission;
-use super::body::{BodyBudget, BodyPermit, BufferedBody};
+use super::body::{BUSY, BodyPermit, BufferedBody};
+use super::connection_table::ConnectionEntry;
 use super::events::{Events, HangupSignal};
+use super::request_limits::{RequestLimits, WorkPermit};
 use super::respond::{self, HttpResponse};
 use crate::header_arguments::{HeaderLookup, check_header_arguments};
 use crate::read::{ClientRequest, Inbound, ToolCall, raw_value, read};
@@ -11,16 +13,16 @@ use crate::server_listing::ServerListing;
 use crate::write::write_notification;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
-use candor_fault::{Answer, Fault};
+use candor_fault::{Answer, Class, Dialect, Fault, Refusal};
 use candor_street::{
-    Call, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, ProgressSink, Server, Tool,
+    Call, ClientInfo, Dispatcher, Era, MetricsHub, Peer, PendingCall, Progress, ProgressSink,
+    Server, Tool,
 };
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request};
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,7 +39,7 @@ pub struct Endpoint<S: Server> {
     dispatcher: Arc<Dispatcher<S>>,
     listing: ServerListing,
     admission: Arc<Admission>,
-    body_budget: BodyBudget,
+    limits: RequestLimits,
 }
 
 impl<S: Server> Endpoint<S> {
@@ -47,7 +49,7 @@ impl<S: Server> Endpoint<S> {
             listing: ServerListing::new(&dispatcher),
             dispatcher,
             admission,
-            body_budget: BodyBudget::default(),
+            limits: RequestLimits::new(MetricsHub::default()),
         })
     }
 
@@ -55,11 +57,11 @@ impl<S: Server> Endpoint<S> {
         &self.dispatcher
     }
 
-    /// Shares the budget for bodies: one process has one budget.
-    pub(super) fn with_body_budget(self: Arc<Self>, body_budget: &BodyBudget) -> Arc<Self> {
+    /// Shares the limits of requests: one process has one budget of bytes and of work.
+    pub(super) fn with_limits(self: Arc<Self>, limits: &RequestLimits) -> Arc<Self> {
         match Arc::try_unwrap(self) {
             Ok(endpoint) => Arc::new(Endpoint {
-                body_budget: body_budget.clone(),
+                limits: limits.clone(),
                 ..endpoint
             }),
             Err(shared) => shared,
@@ -70,12 +72,15 @@ impl<S: Server> Endpoint<S> {
     pub(super) fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
-        address: IpAddr,
+        entry: Arc<ConnectionEntry>,
     ) -> BoxFuture<'static, HttpResponse> {
         let (parts, body) = request.into_parts();
-        match self.check_admission(&parts.method, &parts.headers, address) {
-            Ok(peer) => Box::pin(self.answer_admitted(parts.headers, body, peer)),
-            Err(fault) => Box::pin(async move { self.refuse("null", Era::Handshake, fault).await }),
+        match self.check_admission(&parts.method, &parts.headers, &entry) {
+            Ok(peer) => Box::pin(self.answer_admitted(parts.headers, body, peer, entry)),
+            Err(fault) => {
+                let answer = self.refuse_unread(&fault);
+                Box::pin(async move { answer })
+            }
         }
     }
 
@@ -84,23 +89,37 @@ impl<S: Server> Endpoint<S> {
         headers: HeaderMap,
         body: Incoming,
         peer: Peer,
+        entry: Arc<ConnectionEntry>,
     ) -> HttpResponse {
-        let BufferedBody { bytes, permit } = match self.body_budget.read(&headers, body).await {
+        let read = self.limits.body_budget.read(&headers, body, &entry).await;
+        let BufferedBody { bytes, permit } = match read {
             Ok(body) => body,
-            Err(fault) => return Box::pin(self.refuse("null", Era::Handshake, fault)).await,
+            // The owner of a server that is full finds a line in its log.
+            Err(fault) if fault.class() == Class::Server => {
+                return Box::pin(self.refuse("null", Era::Handshake, fault)).await;
+            }
+            Err(fault) => return self.refuse_unread(&fault),
         };
-        let action = self.read_action(&bytes, &headers, peer);
+        let work = match self.limits.try_begin() {
+            Some(work) => Some(work),
+            None => Box::pin(self.limits.begin()).await,
+        };
+        let action = self.read_action(&bytes, &headers, peer, work.is_some());
         // The call has copied what it needs of the body.
         drop((bytes, headers));
+        let permit = RequestPermit {
+            _body: permit,
+            _work: work,
+        };
         match action {
             RequestAction::Answered(response) => response,
             RequestAction::Refused { id, era, fault } => {
                 Box::pin(self.refuse(&id, era, fault)).await
             }
-            RequestAction::ToolCall(call) => self.answer_as_json(call, permit).await,
+            RequestAction::ToolCall(call) => self.answer_as_json(call, permit, entry).await,
             // Boxed because this future is large and rarely needed.
             RequestAction::Reporting(call, progress) => {
-                Box::pin(self.answer_with_progress(call, permit, progress)).await
+                Box::pin(self.answer_with_progress(call, permit, progress, entry)).await
             }
         }
     }
@@ -109,10 +128,13 @@ impl<S: Server> Endpoint<S> {
         &self,
         method: &Method,
         headers: &HeaderMap,
-        address: IpAddr,
+        entry: &ConnectionEntry,
     ) -> Result<Peer, Fault<Wire>> {
         self.admission.check_host_and_origin(headers)?;
-        let peer = self.admission.check_token(headers, address)?;
+        let peer = self.admission.check_token(headers, entry.peer().ip())?;
+        if peer.credential.is_some() {
+            entry.note_token();
+        }
         if method == Method::POST {
             return Ok(peer);
         }
@@ -120,18 +142,34 @@ impl<S: Server> Endpoint<S> {
             .with_facts(|facts| facts.status = Some(405)))
     }
 
+    /// Refuses a message. The refusal is recorded and logged.
     async fn refuse(&self, id: &str, era: Era, fault: Fault<Wire>) -> HttpResponse {
         let answer = match self.dispatcher.begin_refusal(fault) {
             Ok(answer) => answer,
             Err(waiting) => {
-                receive_answer(deliver_to_channel(waiting, BodyPermit::default())).await
+                receive_answer(deliver_to_channel(waiting, RequestPermit::default())).await
             }
         };
         respond::json(id, era, &answer)
     }
 
-    /// The action that a message requests.
-    fn read_action(&self, bytes: &[u8], headers: &HeaderMap, peer: Peer) -> RequestAction {
+    /// Refuses a request whose message was not read. Clients open with such requests, so the refusal is
+    /// counted, and neither recorded nor logged.
+    fn refuse_unread(&self, fault: &Fault<Wire>) -> HttpResponse {
+        let answer = self.dispatcher.encode_refusal(fault);
+        let response = respond::json("null", Era::Handshake, &answer);
+        self.limits.count_refusal(response.status());
+        response
+    }
+
+    /// The action that a message requests. Every request is refused if the server has no capacity for it.
+    fn read_action(
+        &self,
+        bytes: &[u8],
+        headers: &HeaderMap,
+        peer: Peer,
+        has_capacity: bool,
+    ) -> RequestAction {
         let (version, method, name) = (
             header_value(headers, &PROTOCOL_VERSION),
             header_value(headers, &MCP_METHOD),
@@ -149,6 +187,13 @@ impl<S: Server> Endpoint<S> {
             Inbound::Refused { id, era, fault } => {
                 let id = id.to_owned();
                 return RequestAction::Refused { id, era, fault };
+            }
+            Inbound::Request { id, era, .. } if !has_capacity => {
+                return RequestAction::Refused {
+                    id: id.to_owned(),
+                    era,
+                    fault: at_capacity(),
+                };
             }
             Inbound::Request {
                 id,
@@ -193,14 +238,28 @@ impl<S: Server> Endpoint<S> {
         })
     }
 
-    async fn answer_as_json(&self, call: Arc<Call>, permit: BodyPermit) -> HttpResponse {
-        let hangup = HangupSignal::new(call.era);
+    fn is_writing(&self, call: &Call) -> bool {
+        let tool = self.dispatcher.server().tools().get(&call.name);
+        tool.is_some_and(Tool::writes)
+    }
+
+    async fn answer_as_json(
+        &self,
+        call: Arc<Call>,
+        permit: RequestPermit,
+        entry: Arc<ConnectionEntry>,
+    ) -> HttpResponse {
+        let mut hangup = HangupSignal::new(call.era, entry);
         let answer = match self
             .dispatcher
             .begin(Arc::clone(&call), hangup.token.clone())
         {
             Ok(answer) => answer,
-            Err(waiting) => receive_answer(deliver_to_channel(waiting, permit)).await,
+            Err(waiting) => {
+                hangup.set_writes(self.is_writing(&call));
+                let answer = receive_answer(deliver_to_channel(waiting, permit));
+                hangup.watch(answer).await
+            }
         };
         hangup.disarm();
         respond::json(&call.id, call.era, &answer)
@@ -210,21 +269,36 @@ impl<S: Server> Endpoint<S> {
     async fn answer_with_progress(
         &self,
         call: Arc<Call>,
-        permit: BodyPermit,
+        permit: RequestPermit,
         mut progress: mpsc::Receiver<Bytes>,
+        entry: Arc<ConnectionEntry>,
     ) -> HttpResponse {
         let (id, era) = (call.id.clone(), call.era);
-        let hangup = HangupSignal::new(era);
+        let mut hangup = HangupSignal::new(era, entry);
+        hangup.set_writes(self.is_writing(&call));
         let answer = match self.dispatcher.begin(call, hangup.token.clone()) {
             Ok(answer) => Some(answer),
             Err(waiting) => {
                 let mut receiver = deliver_to_channel(waiting, permit);
-                tokio::select! {
-                    biased;
-                    Some(first) = progress.recv() => {
-                        return respond::events(Events::stream(Some(first), progress, Ok(receiver), hangup, id, era));
+                let first = hangup.watch(async {
+                    tokio::select! {
+                        biased;
+                        Some(first) = progress.recv() => Ok(first),
+                        answer = &mut receiver => Err(answer.ok()),
                     }
-                    answer = &mut receiver => answer.ok(),
+                });
+                match first.await {
+                    Ok(first) => {
+                        return respond::events(Events::stream(
+                            Some(first),
+                            progress,
+                            Ok(receiver),
+                            hangup,
+                            id,
+                            era,
+                        ));
+                    }
+                    Err(answer) => answer,
                 }
             }
         };
@@ -246,6 +320,17 @@ impl<S: Server> Endpoint<S> {
     }
 }
 
+/// The parts of the limits that one request takes, given back when this is dropped.
+#[derive(Debug, Default)]
+struct RequestPermit {
+    _body: BodyPermit,
+    _work: Option<WorkPermit>,
+}
+
+fn at_capacity() -> Fault<Wire> {
+    Wire::adopt(Refusal::Limited { after: BUSY })
+}
+
 /// The action that a message requests.
 enum RequestAction {
     /// The message is answered already.
@@ -261,9 +346,9 @@ enum RequestAction {
     Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
-/// Continues a call in the background and returns the channel of its answer. The body's permit is held
-/// until the call ends, even if the connection is closed.
-fn deliver_to_channel(waiting: PendingCall, permit: BodyPermit) -> oneshot::Receiver<Answer> {
+/// Continues a call in the background and returns the channel of its answer. The permit is held until the
+/// answer is ready, even if the connection is closed.
+fn deliver_to_channel(waiting: PendingCall, permit: RequestPermit) -> oneshot::Receiver<Answer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
         drop(permit);
@@ -279,7 +364,7 @@ pub(super) async fn receive_answer(receiver: oneshot::Receiver<Answer>) -> Answe
 
 /// The answer of a call whose task was dropped because the process ends.
 fn lost_answer() -> Answer {
-    use candor_fault::{CallFacts, Dialect, Effect, Form, Refusal, Timestamp};
+    use candor_fault::{CallFacts, Effect, Form, Timestamp};
     let fault = Wire::adopt(Refusal::Cancelled {
         effect: Effect::Unknown,
     });

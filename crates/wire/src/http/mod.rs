@@ -2,15 +2,22 @@
 
 mod admission;
 mod body;
+mod connection;
+mod connection_stream;
+mod connection_table;
 mod endpoint;
 mod events;
 mod listen;
+mod request_limits;
 mod respond;
-mod timed_stream;
 
 pub use admission::{Admission, AdmissionToken};
-pub use body::{MAX_BODY, MAX_HELD};
+pub use body::{BODY_STALL, BODY_TIMEOUT, MAX_BODY, MAX_HELD};
+pub use connection_table::{MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, MIN_EVICTION_AGE};
 pub use endpoint::{Endpoint, PROGRESS_QUEUE};
+pub use events::HANGUP_GRACE;
 pub use listen::{
-    HEADER_TIMEOUT, HttpPaths, IDLE_TIMEOUT, MAX_CONNECTIONS, PATIENCE, router, serve,
+    BACKLOG, HEAD_TIMEOUT, HttpPaths, IDLE_TIMEOUT, MAX_FIELDS, MAX_HEAD, MAX_TARGET, PATIENCE,
+    UNREAD_TIMEOUT, bind, router, serve,
 };
+pub use request_limits::{MAX_REQUESTS, REQUEST_WAIT};

@@ -10,7 +10,7 @@ use futures_util::Stream;
 use http_body_util::{Either, Full};
 use hyper::StatusCode;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use std::convert::Infallible;
 
@@ -36,6 +36,8 @@ fn with_status(status: u16, body: Vec<u8>) -> HttpResponse {
     match status {
         401 => drop(headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
         405 => drop(headers.insert(ALLOW, HeaderValue::from_static("POST"))),
+        // The rest of such a request is not read.
+        408 | 414 => drop(headers.insert(CONNECTION, HeaderValue::from_static("close"))),
         503 => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
         _ => {}
     }
@@ -48,13 +50,32 @@ fn with_full_body(body: impl Into<Bytes>) -> HttpResponse {
 
 /// A refusal before any server was asked.
 pub(super) fn refusal(fault: &Fault<Wire>) -> HttpResponse {
+    json("null", Era::Handshake, &encode_refusal(fault))
+}
+
+fn encode_refusal(fault: &Fault<Wire>) -> Answer {
     let no_call = CallFacts {
         tool: None,
         form: Form::Protocol,
         receipt: None,
     };
-    let answer = Wire::encode_failure(fault, &no_call, Timestamp::UNIX_EPOCH);
-    json("null", Era::Handshake, &answer)
+    Wire::encode_failure(fault, &no_call, Timestamp::UNIX_EPOCH)
+}
+
+/// The refusal of a head, as bytes: the HTTP library does not answer such a request.
+pub(super) fn raw_refusal(fault: &Fault<Wire>) -> (StatusCode, Vec<u8>) {
+    let mut body = Vec::new();
+    let status = write(&mut body, "null", Era::Handshake, &encode_refusal(fault));
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut bytes = format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        status.as_str(),
+        status.canonical_reason().unwrap_or_default(),
+        body.len()
+    )
+    .into_bytes();
+    bytes.extend_from_slice(&body);
+    (status, bytes)
 }
 
 /// The response to a message that has no answer.

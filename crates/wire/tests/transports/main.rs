@@ -1,6 +1,7 @@
 //! The transports, with servers that are slow, record slowly or answer at once.
 
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // A test fails by panicking.
+#![allow(clippy::print_stdout)] // Drills print their counts.
 
 mod http;
 mod resources;

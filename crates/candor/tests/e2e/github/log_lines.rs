@@ -100,7 +100,8 @@ fn each_failure_on_stdio_has_one_line() {
     "#);
 }
 
-/// The same over HTTP, on which some requests are refused before they are parsed.
+/// The same over HTTP. A request that is refused before its message is read has no line: clients open with
+/// one.
 #[test]
 fn each_failure_over_http_has_one_line() {
     let fixture = GithubFixture::new();
@@ -117,6 +118,14 @@ fn each_failure_over_http_has_one_line() {
         status_of("{}", &[right, ("Content-Type", "text/plain")]),
         415
     );
+    let get = |path: &str, headers: &[(&str, &str)]| server.get(path, headers).status;
+    assert_eq!(get("/mcp", &[right, ("Accept", "text/event-stream")]), 405);
+    assert_eq!(get("/nothing", &[right]), 404);
+    assert_eq!(server.raw("DELETE /mcp HTTP/1.1\r\n\r\n").status, 403);
+    assert_eq!(server.raw("nonsense\r\n\r\n").status, 400);
+    let length = ("Content-Length", "10485761");
+    let large = server.request("POST", b"", &[right, length]);
+    assert_eq!(server.raw(large).status, 413);
     assert_eq!(status_of("{", &[right]), 400);
     assert_eq!(status_of("[]", &[right]), 400);
     assert_eq!(
@@ -145,9 +154,6 @@ fn each_failure_over_http_has_one_line() {
     let log = log.replace(&server.address().to_string(), "ADDRESS");
     assert_snapshot!(log, @r#"
     github tools listening on http://ADDRESS/mcp
-    jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: a bearer token is required"
-    jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: the Origin header names another site; see --allowed-origin"
-    jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: Content-Type must be application/json"
     jsonrpc_error tool=- code=-32700 repo=- pr=- sha=- state=- msg="Parse error"
     jsonrpc_error tool=- code=-32600 repo=- pr=- sha=- state=- msg="Invalid Request: batches are not supported"
     jsonrpc_error tool=- code=-32601 repo=- pr=- sha=- state=- msg="Method not found: no/such"

@@ -11,7 +11,7 @@ mod forms;
 mod full_disk;
 mod masking;
 mod order_system;
-mod requests;
+pub(crate) mod requests;
 mod secrets;
 mod serving;
 mod soak;

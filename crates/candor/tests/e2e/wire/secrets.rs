@@ -30,6 +30,24 @@ fn token_appears_in_no_output() {
     output += &server.get("/metrics", &[("Authorization", &right)]).text();
     output += &server.get("/health", &[]).text();
     output += &server.get("/nothing", &[("Authorization", &nearly)]).text();
+    // Refusals before a message is read are logged without anything of the request.
+    for nonsense in [
+        format!("{CANARY}\r\n\r\n"),
+        format!("GET /{CANARY}\u{1} HTTP/1.1\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\n{CANARY}\r\n\r\n"),
+        format!("GET /{CANARY} HTTP/1.1\r\nHost: {CANARY}\r\n\r\n"),
+        format!("POST /mcp?{} HTTP/1.1\r\n\r\n", CANARY.repeat(1_000)),
+        format!("POST /mcp HTTP/1.1\r\nX: {}\r\n\r\n", CANARY.repeat(10_000)),
+    ] {
+        let response = server.raw(nonsense);
+        assert!(response.status >= 400);
+        assert!(
+            response
+                .text()
+                .starts_with(r#"{"jsonrpc":"2.0","id":null,"error":"#)
+        );
+        output += &response.text();
+    }
     server.signal("TERM");
     assert!(
         server
@@ -42,6 +60,10 @@ fn token_appears_in_no_output() {
     assert!(
         output.contains("call failed"),
         "the log was not read: {output}"
+    );
+    assert!(
+        output.contains("a request was refused before it was read"),
+        "{output}"
     );
     assert!(!output.contains(CANARY), "{output}");
 }

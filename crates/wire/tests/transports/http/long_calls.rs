@@ -1,4 +1,4 @@
-//! Connections over HTTP whose calls take longer than a connection may be idle.
+//! Calls that take longer than a connection may be idle.
 
 use candor_fault::Timestamp;
 use candor_fault::codes::candor::Code;
