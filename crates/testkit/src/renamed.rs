@@ -16,7 +16,8 @@ pub fn renamed(program: impl AsRef<Path>, name: &str) -> PathBuf {
     let inode = |path: &Path| fs::metadata(path).ok().map(|one| one.ino());
     if inode(&link) != inode(program) {
         // Other tests do the same at the same time: the link is replaced in one step.
-        let draft = directory.join(format!("{name}-{}", std::process::id()));
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let draft = directory.join(format!("{name}-{process}-{thread:?}"));
         fs::hard_link(program, &draft).expect("a link to the program");
         fs::rename(&draft, &link).expect("a link to the program");
         // If another test was faster, both names are links to one file, and renaming does nothing.
