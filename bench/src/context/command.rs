@@ -19,8 +19,18 @@ pub(crate) struct ContextProgram {
 
 impl ContextProgram {
     /// Builds a cache. Returns how long it took.
+    /// Builds without an index of passages.
     pub(crate) fn build(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
-        self.build_with(sources, cache, &[])
+        self.build_with(sources, cache, self.plain()?)
+    }
+
+    /// Returns the options of a build without an index of passages. Earlier versions need none.
+    fn plain(&self) -> io::Result<&'static [&'static str]> {
+        const OPTION: &str = "--no-passages";
+        match self.builds_with(OPTION)? {
+            true => Ok(&[OPTION]),
+            false => Ok(&[]),
+        }
     }
 
     pub(crate) fn build_with(
@@ -49,7 +59,10 @@ impl ContextProgram {
         let program = BenchProgram {
             name: "context",
             file: self.file.clone(),
-            arguments: building("build", sources, cache).into(),
+            arguments: building("build", sources, cache)
+                .into_iter()
+                .chain(self.plain()?.iter().map(OsString::from))
+                .collect(),
             bare: false,
         };
         let mut process = program.start()?;
