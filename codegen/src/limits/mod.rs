@@ -266,9 +266,9 @@ fn schema_limits() -> Vec<Limit> {
 
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
-        MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES, MAX_GLOBS,
-        MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
-        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, passages,
+        LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES,
+        MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME, passages,
     };
     vec![
         limit(
@@ -306,6 +306,16 @@ fn context_limits() -> Vec<Limit> {
             MAX_GLOBS,
             "the build is refused",
             "number_of_globs_is_bounded",
+        ),
+        limit(
+            "the quiet time before `update --watch` updates",
+            format!(
+                "{} ms, at most {} s",
+                QUIET_TIME.as_millis(),
+                LONGEST_WAIT.as_secs()
+            ),
+            "the update starts",
+            "update_waits_for_quiet_but_not_forever",
         ),
         limit(
             "files that a build lists as skipped",

@@ -140,3 +140,113 @@ pub(crate) fn wait(handles: &[BorrowedFd<'_>], longest: Duration) -> Result<(), 
         .collect();
     retry_on_intr(|| rustix::event::poll(&mut handles, Some(&timeout))).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_mean_changes_of_sources() {
+        let target = TargetNames::below(Path::new("/s"), Path::new("/s/.context"));
+        let filter = |gitignore| SourceFilter::new(&[], &[], gitignore).unwrap();
+        let meaning = |flags, directory: Option<&str>, name: Option<&str>, gitignore| {
+            let directory = directory.map(OsString::from);
+            let name = name.map(OsStr::new);
+            super::meaning(
+                flags,
+                directory.as_ref(),
+                name,
+                &filter(gitignore),
+                target.as_ref(),
+            )
+        };
+        let modify = ReadFlags::MODIFY;
+        for (flags, directory, name, gitignore, expected) in [
+            (modify, Some(""), Some("a.md"), false, SourceChange::Files),
+            (modify, Some("in"), Some("a.md"), false, SourceChange::Files),
+            (
+                modify,
+                Some(""),
+                Some("a.txt"),
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                modify,
+                Some(""),
+                Some(".gitignore"),
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                modify,
+                Some(""),
+                Some(".gitignore"),
+                true,
+                SourceChange::Directories,
+            ),
+            (
+                modify | ReadFlags::ISDIR,
+                Some(""),
+                Some("in"),
+                false,
+                SourceChange::Directories,
+            ),
+            (
+                modify | ReadFlags::ISDIR,
+                Some(""),
+                Some(".context"),
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                modify | ReadFlags::ISDIR,
+                Some(""),
+                Some("..context.spare"),
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                modify,
+                Some(""),
+                Some("..context.lock"),
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                ReadFlags::DELETE_SELF,
+                Some("in"),
+                None,
+                false,
+                SourceChange::Directories,
+            ),
+            (
+                ReadFlags::MOVE_SELF,
+                Some(""),
+                None,
+                false,
+                SourceChange::Directories,
+            ),
+            (
+                ReadFlags::IGNORED,
+                Some(""),
+                None,
+                false,
+                SourceChange::Nothing,
+            ),
+            (
+                ReadFlags::QUEUE_OVERFLOW,
+                None,
+                None,
+                false,
+                SourceChange::Overflow,
+            ),
+        ] {
+            assert_eq!(
+                meaning(flags, directory, name, gitignore),
+                expected,
+                "{flags:?} {name:?}"
+            );
+        }
+    }
+}

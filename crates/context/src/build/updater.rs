@@ -11,6 +11,7 @@ use crate::build::sources::{ListingRequest, SourceDirectory};
 use crate::build::target_names::TargetNames;
 use crate::failure::Failure;
 use crate::files::location::Location;
+use crate::serve::open_caches::ChangeDetection;
 use candor_fault::Timestamp;
 use candor_street::Clock;
 use rustix::event::{EventfdFlags, eventfd};
@@ -32,6 +33,8 @@ pub struct Updater {
     pub cache: PathBuf,
     /// True if updates may remove most documents.
     pub force: bool,
+    /// How changes of the sources are detected.
+    pub detection: ChangeDetection,
     /// The real time.
     pub clock: Arc<dyn Clock>,
     /// Returns the time that is written as `created_at`.
@@ -201,6 +204,9 @@ impl Updater {
     /// Watches the directories of the sources.
     fn watch(&self) -> Result<WatchedSources, WatchError> {
         let failed = |_: Failure| WatchError::Failed;
+        if self.detection == ChangeDetection::Compare {
+            return Err(WatchError::Unwatchable(Errno::NOTSUP));
+        }
         let found = self.record().map_err(failed)?;
         let sources = SourceDirectory::open(&self.location, &found.sources).map_err(failed)?;
         let cache = self.location.find(&self.cache).map_err(failed)?;

@@ -32,3 +32,4 @@ mod tampered_index;
 mod tampered_manifest;
 mod unprotected_changes;
 mod update;
+mod updater;

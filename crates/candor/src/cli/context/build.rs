@@ -2,6 +2,7 @@
 
 use super::progress::BuildBar;
 use super::sources::{BuildInputs, CacheArgs, FilterArgs, PassagesArgs, RecordedArgs};
+use super::watch::watch;
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
@@ -51,6 +52,12 @@ pub(in crate::cli) struct ContextUpdateArgs {
     /// Update even if that removes most documents
     #[arg(long)]
     force: bool,
+    /// Stay, and update after every change of the sources
+    ///
+    /// Prints one line of JSON on stdout for each update, and one on stderr for each failure, which
+    /// does not end it. SIGTERM and SIGINT end it after the running update.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -183,6 +190,13 @@ impl ContextUpdateArgs {
             force: self.force,
             common: &self.common,
         };
+        if self.watch {
+            if !inputs.recorded {
+                // It records the flags, by which all later updates are done.
+                request.run(|build| build.update())?;
+            }
+            return watch(&self.common, &self.target.cache, self.force, created_at);
+        }
         let built = request.run(|build| build.update())?;
         request.print(&built)
     }

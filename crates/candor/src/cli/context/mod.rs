@@ -6,6 +6,7 @@ mod query;
 mod read;
 mod serve;
 mod sources;
+mod watch;
 
 use super::CommandError;
 use super::shell_words::quote;

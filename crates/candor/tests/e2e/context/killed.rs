@@ -2,13 +2,18 @@
 //! the next build.
 
 use crate::context::fixture::ContextFixture;
+use candor_testkit::is_long;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const FILES: usize = 300;
-const KILLS: usize = 34;
+
+/// Returns the number of kills of each drill.
+fn kills() -> usize {
+    if is_long() { 250 } else { 34 }
+}
 
 /// A fixture with sources in one of two states.
 struct BuildFixture {
@@ -91,7 +96,7 @@ fn killed_first_build_leaves_no_cache_or_a_complete_one() {
     let within = builder.duration(BUILD);
     let version = builder.version();
     let (mut nothing, mut drafts) = (0, 0);
-    for _ in 0..KILLS {
+    for _ in 0..kills() {
         if builder.fixture.path("cache").exists() {
             fs::remove_dir_all(builder.fixture.path("cache")).unwrap();
         }
@@ -126,7 +131,7 @@ fn replaced(seed: u64, command: &[&str]) {
     let new = builder.version();
     assert_ne!(old, new);
     let mut drafts = 0;
-    for round in 0..KILLS {
+    for round in 0..kills() {
         builder.set_state(["old", "new"][round % 2]);
         builder.kill(command, within);
         let version = builder.version();
@@ -194,7 +199,7 @@ fn killed_seal_leaves_the_cache_unchanged() {
         "json",
     ];
     let expected = builder.fixture.run_ok(&arguments);
-    for _ in 0..KILLS / 2 {
+    for _ in 0..kills() / 2 {
         builder.kill(SEAL, within);
         assert_eq!(builder.version(), version);
         assert_eq!(builder.fixture.run_ok(&arguments), expected);

@@ -27,4 +27,5 @@ mod server;
 mod sources;
 mod tools;
 mod usage;
+mod watch;
 mod wrong_arguments;
