@@ -99,7 +99,7 @@ fn usage_errors_have_tips() {
     error: the following required arguments were not provided:
       --root <DIR>
 
-    Usage: context serve --root <DIR> --passages <PATH>...
+    Usage: context serve --root <DIR> --passages [PATH]...
 
     For more information, try '--help'.
     ");
