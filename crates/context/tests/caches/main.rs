@@ -18,6 +18,7 @@ mod golden;
 mod hostile_files;
 mod leftover_drafts;
 mod location;
+mod markdown_of_version_one;
 mod passages;
 mod reading;
 mod reading_search;
