@@ -11,7 +11,7 @@ use crate::index::passage_index::{PASSAGES_FILE, PassageGatherer, PassageIndex};
 use crate::index::writing::{
     INDEX_FILE, IndexScope, WordGatherer, passages_in_memory, words_in_memory,
 };
-use crate::passages::{self, PassageHit, SelectedPassage, split};
+use crate::passages::{self, PassageHit, SelectedPassage, Syntax, split};
 use crate::proof::check::{self, Now};
 use crate::proof::proof_file::{Proof, ProofValidity};
 use crate::query::recent_documents::RecentDocuments;
@@ -387,7 +387,7 @@ impl Cache {
         let mut buffer = Vec::new();
         for (number, hits) in by_document {
             let document = self.document(number, &mut buffer)?;
-            let passages = split(&document.content);
+            let passages = split(&document.content, Syntax::of(&document.id));
             let version = document.version.to_string();
             for (position, ordinal, hit) in hits {
                 let passage = passages

@@ -3,7 +3,7 @@
 use crate::document_search::DocumentSearch;
 use crate::queries::{EvaluationQuery, QueryKind};
 use crate::v0::V0;
-use candor_context::passages::{MemoryIndex, split};
+use candor_context::passages::{MemoryIndex, Syntax, split};
 use std::ops::Range;
 use std::path::Path;
 
@@ -79,7 +79,7 @@ fn read(directory: &Path) -> std::io::Result<Corpus> {
     files.sort();
     let (ids, contents): (Vec<String>, Vec<String>) = files.into_iter().unzip();
     let ranges = |content: &String| {
-        split(content)
+        split(content, Syntax::Markdown)
             .into_iter()
             .map(|passage| passage.range)
             .collect()

@@ -202,7 +202,7 @@ impl DocumentWriter<'_> {
             name: name.clone(),
             bytes,
         });
-        worker.gatherer.add(number as u32, content);
+        worker.gatherer.add(number as u32, &source.id, content);
         Ok(PreparedDocument {
             version,
             name,

@@ -4,8 +4,8 @@ use crate::format::codec::{ByteReader, CorruptFile, put_varint};
 use crate::format::digest::Digest;
 use crate::index::inverted::{IndexKind, InvertedIndex, TermShard};
 use crate::passages::{
-    Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, VERSION, document_terms,
-    search,
+    Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, Syntax, VERSION,
+    document_terms, search,
 };
 use std::fs::File;
 
@@ -58,14 +58,20 @@ impl PassageGatherer {
         }
     }
 
-    pub(crate) fn add(&mut self, number: u32, content: &str) {
+    pub(crate) fn add(&mut self, number: u32, id: &str, content: &str) {
         self.analyser.forget_if_full();
         self.slots.follow(&self.analyser);
         let (shard, slots) = (&mut self.shard, &mut self.slots);
-        let facts = document_terms(content, &mut self.analyser, |ordinal, term, count| {
-            let slot = slots.of(term, shard);
-            shard.add(slot, key(number, ordinal), count);
-        });
+        let syntax = Syntax::of(id);
+        let facts = document_terms(
+            content,
+            syntax,
+            &mut self.analyser,
+            |ordinal, term, count| {
+                let slot = slots.of(term, shard);
+                shard.add(slot, key(number, ordinal), count);
+            },
+        );
         self.facts.push((number, facts));
     }
 }
@@ -135,8 +141,10 @@ impl PassageNumbering {
     }
 }
 
+/// Encodes the facts of all passages. The version is first, so that the digest of the index depends on it.
 pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
     let mut out = Vec::new();
+    put_varint(&mut out, VERSION.into());
     for passages in facts {
         put_varint(&mut out, passages.len() as u64);
         for one in passages {
@@ -149,6 +157,9 @@ pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
 
 pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, CorruptFile> {
     let mut reading = ByteReader(bytes);
+    if reading.varint()? != u64::from(VERSION) {
+        return Err(CorruptFile);
+    }
     let mut all = Vec::new();
     while !reading.is_empty() {
         let count = usize::try_from(reading.varint()?).map_err(|_| CorruptFile)?;

@@ -52,7 +52,7 @@ impl DocumentVisitor for WordGatherer {
 
 impl DocumentVisitor for PassageGatherer {
     fn document(&mut self, number: u32, document: &Document) {
-        self.add(number, &document.content);
+        self.add(number, &document.id, &document.content);
     }
 }
 
@@ -70,10 +70,10 @@ impl IndexGatherer {
         }
     }
 
-    pub(crate) fn add(&mut self, number: u32, content: &str) {
+    pub(crate) fn add(&mut self, number: u32, id: &str, content: &str) {
         self.words.add(number, content);
         if let Some(passages) = &mut self.passages {
-            passages.add(number, content);
+            passages.add(number, id, content);
         }
     }
 
@@ -87,7 +87,7 @@ impl IndexGatherer {
 
 impl DocumentVisitor for IndexGatherer {
     fn document(&mut self, number: u32, document: &Document) {
-        self.add(number, &document.content);
+        self.add(number, &document.id, &document.content);
     }
 }
 

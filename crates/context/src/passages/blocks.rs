@@ -1,4 +1,4 @@
-//! Finds the blocks of a Markdown document in one pass: front matter, headings, fenced code and paragraphs.
+//! The blocks of a document, and those of Markdown in one pass: front matter, headings, fenced code and paragraphs.
 //!
 //! Only syntax that decides where a document may be cut is recognised. Lines end at `\n`; a line of any white space is
 //! blank.
@@ -20,8 +20,10 @@ pub(super) enum BlockKind {
     FrontMatter { title: Option<String> },
     /// A heading, ATX or setext, with the range of its text.
     Heading { level: u8, text: Range<usize> },
-    /// A fenced code block, fences included.
+    /// A fenced code block, fences included. Literal blocks and directives of reStructuredText are like it.
     Fence,
+    /// The start of a definition in source code. Its text follows as paragraphs.
+    Definition { level: u8, name: String },
     /// Anything else up to the next blank line.
     Text,
 }
@@ -226,7 +228,7 @@ mod tests {
                     format!("h{level} {:?}: {text:?}", content[words].trim())
                 }
                 BlockKind::Fence => format!("fence: {text:?}"),
-                BlockKind::Text => format!("text: {text:?}"),
+                _ => format!("text: {text:?}"),
             });
         });
         lines

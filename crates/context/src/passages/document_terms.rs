@@ -4,8 +4,10 @@
 //! of headings: a page may be called `this` or `if...else`, and a query of nothing but stop words searches them there.
 
 use super::analyser::{Analyser, NumberedTerm};
-use super::split::{Passage, split};
+use super::split::{Passage, split_masked};
+use super::syntax::Syntax;
 use super::tokens;
+use super::word_mask::WordMask;
 
 /// The sizes of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +22,17 @@ pub struct PassageFacts {
 /// the sizes of the passages.
 pub fn document_terms(
     content: &str,
+    syntax: Syntax,
     analyser: &mut Analyser,
     mut visit: impl FnMut(u32, NumberedTerm<'_>, u32),
 ) -> Vec<PassageFacts> {
     analyser.forget_if_full();
     let mut counts = TermCounts::default();
-    let passages = split(content);
+    let mask = WordMask::of(content, syntax);
+    let passages = split_masked(content, syntax, &mask);
     let mut facts = Vec::with_capacity(passages.len());
     for (ordinal, passage) in (0..).zip(&passages) {
-        let length = counts.take(content, passage, analyser);
+        let length = counts.take(content, passage, &mask, analyser);
         counts.give(|number, count| visit(ordinal, analyser.named(number), count));
         facts.push(PassageFacts {
             tokens: tokens(passage.range.len()),
@@ -48,16 +52,23 @@ struct TermCounts {
 
 impl TermCounts {
     /// Counts the terms of a passage. Returns its length.
-    fn take(&mut self, content: &str, passage: &Passage, analyser: &mut Analyser) -> u32 {
+    fn take(
+        &mut self,
+        content: &str,
+        passage: &Passage,
+        mask: &WordMask,
+        analyser: &mut Analyser,
+    ) -> u32 {
         let mut length: u32 = 0;
-        let text = content.get(passage.range.clone()).unwrap_or("");
-        analyser.terms(text, |term| {
-            if !term.stop {
-                self.add(term.number);
-                length += 1;
-            }
+        mask.visible(content, passage.range.clone(), |text| {
+            analyser.terms(text, |term| {
+                if !term.stop {
+                    self.add(term.number);
+                    length += 1;
+                }
+            });
         });
-        for heading in &passage.heading {
+        for heading in passage.heading_words() {
             analyser.terms(heading, |term| {
                 self.add(term.number);
                 length += u32::from(!term.stop);
@@ -96,17 +107,61 @@ mod tests {
     fn terms_of_headings_count_for_their_passage() {
         let content = "---\ntitle: This array\n---\n\nThe arrays of this page.\n";
         let mut given = Vec::new();
-        let facts = document_terms(content, &mut Analyser::new(), |ordinal, term, tf| {
+        let visit = |ordinal, term: NumberedTerm<'_>, tf| {
             given.push(format!("{ordinal} {} {tf}", term.text));
+        };
+        let facts = document_terms(content, Syntax::Markdown, &mut Analyser::new(), visit);
+        assert_eq!(given, ["0 array 3", "0 page 1", "0 this 1"]);
+        let (tokens, length) = (13, 4);
+        assert_eq!(facts, [PassageFacts { tokens, length }]);
+    }
+
+    fn words_of(content: &str, syntax: Syntax) -> String {
+        let mut words = Vec::new();
+        document_terms(content, syntax, &mut Analyser::new(), |_, term, tf| {
+            words.push(format!("{} {tf}", term.text));
         });
-        assert_eq!(given, ["0 titl 1", "0 array 3", "0 page 1", "0 this 1"]);
+        words.sort();
+        words.join(", ")
+    }
+
+    #[test]
+    fn front_matter_gives_the_words_of_six_keys() {
+        let content = "---\ntitle: One\nslug: secret/path\ndescription: two\nsummary: three\nintro: four\n\
+            keywords: [five]\ntags:\n  - six\nauthor: nobody\n---\n\nseven\n";
         assert_eq!(
-            facts,
-            [PassageFacts {
-                tokens: 13,
-                length: 5
-            }]
+            words_of(content, Syntax::Markdown),
+            "five 1, four 1, one 2, seven 1, six 1, three 1, two 1"
         );
+    }
+
+    #[test]
+    fn template_tags_give_quoted_strings_only() {
+        let content = "---\ntitle: Use {% data product %} {{ name \"well\" }}\n---\n\n# Go {{ref(\"there\")}}\n\n\
+            {% note %} text {{ macro }} {{ macro('strings') }}\n";
+        assert_eq!(
+            words_of(content, Syntax::Markdown),
+            "go 2, string 1, text 1, there 1, use 2, well 2"
+        );
+    }
+
+    #[test]
+    fn tag_that_a_cut_divides_gives_no_words() {
+        let content = format!("{{{{ {} }}}} text", "hidden ".repeat(1000));
+        assert_eq!(words_of(&content, Syntax::Markdown), "text 1");
+        let heading = format!("# One {{{{ {} }}}}\n\ntext", "hidden ".repeat(100));
+        assert_eq!(words_of(&heading, Syntax::Markdown), "one 2, text 1");
+    }
+
+    #[test]
+    fn names_of_mdx_give_no_words() {
+        let content = "# One <Badge text=\"new\" />\n\nimport Tabs from 'theme'\n\n<Tabs group=\"two\">three</Tabs>\n";
+        assert_eq!(
+            words_of(content, Syntax::Mdx),
+            "new 2, one 2, three 1, two 1"
+        );
+        let markdown = words_of(content, Syntax::Markdown);
+        assert!(markdown.contains("import") && markdown.contains("group"));
     }
 
     #[test]
@@ -116,6 +171,7 @@ mod tests {
             let mut given = Vec::new();
             let facts = document_terms(
                 "# One\n\ntwo\n\n# Three\n\none",
+                Syntax::Markdown,
                 analyser,
                 |ordinal, term, tf| {
                     given.push((ordinal, term.text.to_owned(), tf));

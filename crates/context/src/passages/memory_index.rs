@@ -3,6 +3,7 @@
 use super::analyser::Analyser;
 use super::document_terms::{PassageFacts, document_terms};
 use super::search::{PassageLists, SearchOutcome, search};
+use super::syntax::Syntax;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::convert::Infallible;
@@ -18,7 +19,7 @@ pub struct MemoryIndex {
 }
 
 impl MemoryIndex {
-    /// Indexes documents, which must be sorted by id.
+    /// Indexes Markdown documents, which must be sorted by id.
     pub fn new<'a>(contents: impl IntoIterator<Item = &'a str>) -> Self {
         let mut index = MemoryIndex::default();
         let mut analyser = Analyser::new();
@@ -32,7 +33,7 @@ impl MemoryIndex {
         let begin = self.passages();
         self.begins.push(begin);
         let postings = &mut self.postings;
-        let facts = document_terms(content, analyser, |ordinal, term, tf| {
+        let facts = document_terms(content, Syntax::Markdown, analyser, |ordinal, term, tf| {
             let posting = (begin.saturating_add(ordinal), tf);
             match postings.get_mut(term.text) {
                 Some(list) => list.push(posting),

@@ -6,19 +6,27 @@
 
 mod analyser;
 mod blocks;
+mod code;
 mod document_terms;
 mod front_matter;
+mod jsx;
 mod logarithm;
 mod memory_index;
+mod paragraphs;
 mod response;
+mod restructured_text;
 mod score;
 mod search;
 mod split;
 mod stop_words;
+mod syntax;
+mod template_tags;
 mod title;
+mod word_mask;
 mod words;
 
 pub use analyser::{Analyser, NumberedTerm};
+pub use code::Language;
 pub use document_terms::{PassageFacts, document_terms};
 pub use memory_index::MemoryIndex;
 pub use response::{PassageExplanation, PassageSelection, PassagesResponse, SelectedPassage};
@@ -26,10 +34,11 @@ pub use score::SCALE;
 pub use search::{PassageHit, SearchOutcome, TermWeight};
 pub(crate) use search::{PassageLists, search};
 pub use split::{MOST_BYTES, Passage, split};
+pub use syntax::Syntax;
 pub(crate) use title::title;
 
 /// The version of splitting, analysis and scoring together. An index of another version is not used.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Returns the tokens of a number of bytes.
 pub(crate) fn tokens(bytes: usize) -> u32 {

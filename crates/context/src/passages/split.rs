@@ -1,11 +1,17 @@
-//! Splits a document into passages, at headings and between paragraphs.
+//! Splits a document into passages, at headings, before definitions and between paragraphs.
 //!
 //! Every byte of the document that is not white space belongs to exactly one passage. A passage has at most
 //! [`MOST_BYTES`] bytes. Paragraphs of one section are joined as long as they fit. A section shorter than
 //! [`FEWEST_BYTES`] is joined with the next one, under their common headings. Longer text is cut at a line end, else at
-//! white space, else between two characters. A fenced code block is cut only if it alone is too long.
+//! white space, else between two characters. A fenced code block is cut only if it alone is too long. Definitions of source
+//! code are not joined.
 
 use super::blocks::{Block, BlockKind, blocks};
+use super::code;
+use super::paragraphs::paragraphs;
+use super::restructured_text;
+use super::syntax::Syntax;
+use super::word_mask::WordMask;
 use std::ops::Range;
 
 /// The most bytes of a passage: 400 tokens of four bytes.
@@ -29,21 +35,74 @@ pub struct Passage {
     pub lines: (u32, u32),
     /// The title and the headings above it, outermost first: at most seven, each of at most 200 characters.
     pub heading: Vec<String>,
+    /// The headings without the parts that give no words, if there are such parts.
+    heading_words: Option<Vec<String>>,
+}
+
+impl Passage {
+    /// Returns the texts of its headings that give words.
+    pub(super) fn heading_words(&self) -> &[String] {
+        self.heading_words.as_ref().unwrap_or(&self.heading)
+    }
 }
 
 /// Splits a document into passages, in order and without overlap.
-pub fn split(content: &str) -> Vec<Passage> {
-    let mut packer = PassagePacker::new(content);
-    blocks(content, |block| packer.add(block));
+pub fn split(content: &str, syntax: Syntax) -> Vec<Passage> {
+    split_masked(content, syntax, &WordMask::default())
+}
+
+/// Splits a document whose mask is known, for the words of its headings.
+pub(super) fn split_masked(content: &str, syntax: Syntax, mask: &WordMask) -> Vec<Passage> {
+    let mut packer = PassagePacker::new(content, mask);
+    match syntax {
+        Syntax::Markdown | Syntax::Mdx => blocks(content, |block| packer.add(block)),
+        Syntax::RestructuredText => {
+            restructured_text::blocks(content, |block| packer.add(block));
+        }
+        Syntax::Plain => paragraphs(content, 0..content.len(), |block| packer.add(block)),
+        Syntax::Code(language) => code::blocks(content, language, |block| packer.add(block)),
+    }
     packer.finish()
+}
+
+/// A heading, and its text without the parts that give no words, if there are such parts.
+#[derive(Clone)]
+struct Heading {
+    text: String,
+    words: Option<String>,
+}
+
+impl Heading {
+    /// Takes a heading of the document.
+    fn of_range(content: &str, range: Range<usize>, mask: &WordMask) -> Heading {
+        let words = mask.touches(&range).then(|| visible(content, &range, mask));
+        Heading {
+            text: bounded(content.get(range).unwrap_or("")),
+            words,
+        }
+    }
+
+    /// Takes a title, whose text need not be in the document as it is.
+    fn of_title(title: &str) -> Heading {
+        let mask = WordMask::of_title(title);
+        Heading::of_range(title, 0..title.len(), &mask)
+    }
+}
+
+/// Returns the texts of a heading that give words.
+fn visible(content: &str, range: &Range<usize>, mask: &WordMask) -> String {
+    let mut texts = Vec::new();
+    mask.visible(content, range.clone(), |text| texts.push(text));
+    bounded(&texts.join(" "))
 }
 
 /// The state of splitting: finished passages, the open one, and headings without text so far.
 struct PassagePacker<'a> {
     content: &'a str,
+    mask: &'a WordMask,
     done: Vec<Passage>,
     /// The current headings with their levels, which increase strictly.
-    headings: Vec<(u8, String)>,
+    headings: Vec<(u8, Heading)>,
     open: Option<OpenPassage>,
     pending: Option<PendingHeadings>,
     /// The offset up to which lines are counted, and the line number there.
@@ -54,7 +113,7 @@ struct PassagePacker<'a> {
 struct OpenPassage {
     range: Range<usize>,
     /// The common headings of all its sections.
-    headings: Vec<String>,
+    headings: Vec<Heading>,
 }
 
 /// Headings or front matter without text so far.
@@ -65,9 +124,10 @@ struct PendingHeadings {
 }
 
 impl<'a> PassagePacker<'a> {
-    fn new(content: &'a str) -> Self {
+    fn new(content: &'a str, mask: &'a WordMask) -> Self {
         PassagePacker {
             content,
+            mask,
             done: Vec::new(),
             headings: Vec::new(),
             open: None,
@@ -79,18 +139,20 @@ impl<'a> PassagePacker<'a> {
     fn add(&mut self, block: Block) {
         match block.kind {
             BlockKind::FrontMatter { title } => {
-                self.heading(0, title.as_deref().unwrap_or(""), block.range)
+                let title = Heading::of_title(title.as_deref().unwrap_or(""));
+                self.heading(0, title, block.range);
             }
             BlockKind::Heading { level, text } => {
-                let content = self.content;
-                self.heading(level, content.get(text).unwrap_or(""), block.range);
+                let heading = Heading::of_range(self.content, text, self.mask);
+                self.heading(level, heading, block.range);
             }
+            BlockKind::Definition { level, name } => self.definition(level, &name),
             BlockKind::Fence => self.body(block.range, true),
             BlockKind::Text => self.body(block.range, false),
         }
     }
 
-    fn heading(&mut self, level: u8, text: &str, range: Range<usize>) {
+    fn heading(&mut self, level: u8, heading: Heading, range: Range<usize>) {
         let start = self
             .pending
             .as_ref()
@@ -106,7 +168,16 @@ impl<'a> PassagePacker<'a> {
         pending.range.end = range.end;
         pending.kept = pending.kept.min(kept);
         self.headings.truncate(kept);
-        self.headings.push((level, bounded(text)));
+        self.headings.push((level, heading));
+    }
+
+    /// Ends the open passage: a definition always begins one.
+    fn definition(&mut self, level: u8, name: &str) {
+        self.flush();
+        let kept = self.headings.partition_point(|(above, _)| *above < level);
+        self.headings.truncate(kept);
+        let (text, words) = (bounded(name), None);
+        self.headings.push((level, Heading { text, words }));
     }
 
     fn body(&mut self, range: Range<usize>, fence: bool) {
@@ -146,7 +217,7 @@ impl<'a> PassagePacker<'a> {
 
     /// Opens a passage under the current headings, after emitting what exceeds the limit.
     fn begin(&mut self, range: Range<usize>) {
-        let headings: Vec<String> = self.headings.iter().map(|(_, text)| text.clone()).collect();
+        let headings: Vec<Heading> = self.headings.iter().map(|(_, one)| one.clone()).collect();
         let text = self.content.get(range.clone()).unwrap_or("");
         let white = text.len() - text.trim_start().len();
         let mut rest = range;
@@ -185,16 +256,19 @@ impl<'a> PassagePacker<'a> {
         }
     }
 
-    fn emit(&mut self, range: Range<usize>, mut heading: Vec<String>) {
+    fn emit(&mut self, range: Range<usize>, mut headings: Vec<Heading>) {
         let first = self.line(range.start);
         let last = self.line(range.end);
-        heading.retain(|text| !text.is_empty());
+        headings.retain(|heading| !heading.text.is_empty());
         // The first heading of a document often repeats its title.
-        heading.dedup();
+        headings.dedup_by(|next, heading| next.text == heading.text);
+        let masked = headings.iter().any(|heading| heading.words.is_some());
+        let words = |heading: &Heading| heading.words.as_ref().unwrap_or(&heading.text).clone();
         self.done.push(Passage {
             range,
             lines: (first, last),
-            heading,
+            heading_words: masked.then(|| headings.iter().map(words).collect()),
+            heading: headings.into_iter().map(|heading| heading.text).collect(),
         });
     }
 

@@ -236,3 +236,22 @@ fn cache_without_index_files_is_complete() {
     assert!(fixture.reader().unwrap().was_hashed());
     check_responses(&fixture.cache(), &expected, "without an accelerator");
 }
+
+#[test]
+fn passage_index_of_version_one_is_not_used_and_is_replaced() {
+    let (mut fixture, _) = sealed_cache();
+    fixture.clock = ahead;
+    let in_memory = passages(&fixture);
+    // The index that version 1 made for these sources.
+    let old = include_bytes!("../golden/version-1/passages.idx");
+    let path = fixture.cache().join(PASSAGES);
+    fs::write(&path, old).unwrap();
+    assert_eq!(passages(&fixture), in_memory);
+    fixture.update().unwrap();
+    let updated = fs::read(&path).unwrap();
+    assert_ne!(updated, old);
+    assert_eq!(passages(&fixture), in_memory);
+    fixture.passages = true;
+    fixture.build_at("cache", true).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), updated);
+}

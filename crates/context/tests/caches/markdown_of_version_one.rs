@@ -4,7 +4,7 @@
 //! 'test(markdown_of_version_one)'`; they never change.
 
 use candor_context::Digest;
-use candor_context::passages::{Analyser, MemoryIndex, document_terms, split};
+use candor_context::passages::{Analyser, MemoryIndex, Syntax, document_terms, split};
 use std::fmt::Write;
 
 const DOCUMENTS: u64 = 1000;
@@ -167,7 +167,7 @@ fn digest(text: &str) -> String {
 /// Returns ranges, lines, headings, terms and sizes of a document's passages.
 fn describe(content: &str, analyser: &mut Analyser) -> String {
     let mut text = String::new();
-    for passage in split(content) {
+    for passage in split(content, Syntax::Markdown) {
         let _ = writeln!(
             text,
             "{:?} {:?} {:?}",
@@ -175,7 +175,7 @@ fn describe(content: &str, analyser: &mut Analyser) -> String {
         );
     }
     let mut terms = String::new();
-    let facts = document_terms(content, analyser, |ordinal, term, tf| {
+    let facts = document_terms(content, Syntax::Markdown, analyser, |ordinal, term, tf| {
         let _ = writeln!(terms, "{ordinal} {:?} {tf}", term.text);
     });
     for one in facts {

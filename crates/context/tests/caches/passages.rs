@@ -1,6 +1,6 @@
 //! The response of `passages` for a few documents.
 
-use candor_context::passages::{MemoryIndex, PassagesResponse, SelectedPassage, split};
+use candor_context::passages::{MemoryIndex, PassagesResponse, SelectedPassage, Syntax, split};
 
 const DOCUMENTS: [(&str, &str); 3] = [
     (
@@ -20,7 +20,7 @@ fn answer(query: &str, budget: u64) -> PassagesResponse {
     let passages = outcome.hits.into_iter().map(|hit| {
         let (document, ordinal) = index.locate(hit.passage);
         let (id, content) = DOCUMENTS[document];
-        let passage = split(content).swap_remove(ordinal);
+        let passage = split(content, Syntax::of(id)).swap_remove(ordinal);
         SelectedPassage::new(id, "sha256:00", content, passage, hit)
     });
     let passages = passages.collect();
@@ -47,24 +47,24 @@ fn response_has_its_exact_shape() {
             "Cats"
           ],
           "content": "---\ntitle: Cats\n---\n\nCats sleep for most of the day.\n\n## Feeding\n\nFeed a cat twice a day.",
-          "score": 1445166,
+          "score": 1466197,
           "tokens": 23,
           "why": {
             "terms": [
               {
                 "term": "cat",
                 "tf": 4,
-                "weight": 707394
+                "weight": 714889
               },
               {
                 "term": "feed",
                 "tf": 2,
-                "weight": 553179
+                "weight": 562401
               },
               {
                 "term": "twice",
                 "tf": 1,
-                "weight": 184593
+                "weight": 188907
               }
             ]
           }
@@ -84,14 +84,14 @@ fn response_has_its_exact_shape() {
             "Dogs"
           ],
           "content": "Dogs\n====\n\nA dog wants to be walked, and fed twice daily.",
-          "score": 220579,
+          "score": 217191,
           "tokens": 15,
           "why": {
             "terms": [
               {
                 "term": "twice",
                 "tf": 1,
-                "weight": 220579
+                "weight": 217191
               }
             ]
           }

@@ -2,6 +2,7 @@
 
 use super::super::document_terms::document_terms;
 use super::super::memory_index::MemoryIndex;
+use super::super::syntax::Syntax;
 use super::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -13,12 +14,17 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
     for content in contents {
         let first = passages.len();
         let mut terms: BTreeMap<u32, BTreeMap<String, u32>> = BTreeMap::new();
-        let facts = document_terms(content, &mut Analyser::new(), |ordinal, term, tf| {
-            terms
-                .entry(ordinal)
-                .or_default()
-                .insert(term.text.to_owned(), tf);
-        });
+        let facts = document_terms(
+            content,
+            Syntax::Markdown,
+            &mut Analyser::new(),
+            |ordinal, term, tf| {
+                terms
+                    .entry(ordinal)
+                    .or_default()
+                    .insert(term.text.to_owned(), tf);
+            },
+        );
         for (ordinal, facts) in (0..).zip(facts) {
             let terms = terms.remove(&ordinal).unwrap_or_default();
             passages.push((terms, facts.length, facts.tokens));

@@ -1,10 +1,13 @@
 //! Splitting: order, coverage, bounds, line numbers, and linear time on hostile input.
 
+use super::super::analyser::Analyser;
+use super::super::code::Language;
+use super::super::document_terms::document_terms;
 use super::*;
 use proptest::prelude::*;
 
 fn describe_passages(content: &str) -> String {
-    split(content)
+    split(content, Syntax::Markdown)
         .iter()
         .map(|passage| {
             let (from, to) = passage.lines;
@@ -103,7 +106,7 @@ fn fenced_block_is_cut_only_if_it_exceeds_a_passage() {
 #[test]
 fn long_heading_is_cut() {
     let content = format!("# {}\n\ntext", "long  heading ".repeat(1000));
-    let passages = split(&content);
+    let passages = split(&content, Syntax::Markdown);
     let heading = &passages.last().unwrap().heading[0];
     assert!((190..=200).contains(&heading.chars().count()));
     assert!(heading.starts_with("long heading long"));
@@ -112,17 +115,20 @@ fn long_heading_is_cut() {
 #[test]
 fn white_space_has_no_passages() {
     for content in ["", "\n", " \t\r\n\u{85}\u{2028}\n", "\u{3000}"] {
-        assert_eq!(split(content), []);
+        assert_eq!(split(content, Syntax::Markdown), []);
     }
     let far = format!("{}a{}b", " ".repeat(5000), "\n \u{85}".repeat(5000));
-    let parts: Vec<&str> = split(&far).into_iter().map(|p| &far[p.range]).collect();
+    let parts: Vec<&str> = split(&far, Syntax::Markdown)
+        .into_iter()
+        .map(|p| &far[p.range])
+        .collect();
     assert_eq!(parts, ["a", " \u{85}b"]);
 }
 
 #[test]
 fn hostile_documents_are_split_in_linear_time() {
     // Quadratic work would take minutes here; every one of these takes a fraction of a second.
-    const SIZE: usize = 1 << 20;
+    const SIZE: usize = 1 << 19;
     for piece in [
         "#",
         "#\n",
@@ -143,28 +149,75 @@ fn hostile_documents_are_split_in_linear_time() {
         "'",
         "- a\n---\n",
         "\u{feff}",
+        "{{ \" }}",
+        "{% ",
+        "<a b={",
+        "import {\n",
+        "----\na\n",
+        "a::\n\n b\n\n",
+        ".. a::\n",
+        "fn a() {\n",
+        "/*",
+        "r#\"",
+        "r####",
+        "\"\"\"\n",
+        "`${",
+        "(/[",
+        "<<A",
+        "def a\n",
+        " class a\n",
+        "class A {\nint a(",
+        "@a(\n",
+        "#[a\n",
+        "// a\nfn a\n",
+        "impl<",
+        "}",
+        "const a = (",
+        "{{{{",
     ] {
-        let content = piece.repeat(SIZE / piece.len());
-        check(&content);
+        // Markdown first, then every syntax with less: their number makes up for it.
+        check_in(&piece.repeat(SIZE / piece.len()), Syntax::Markdown);
+        check(&piece.repeat(SIZE / 16 / piece.len()));
     }
-    check(&format!("```\n{}", "a\n\n".repeat(SIZE / 3)));
-    check(&format!(
-        "{}\n{}",
-        "a".repeat(SIZE / 2),
-        "---\n".repeat(SIZE / 8)
-    ));
-    check(&format!("---\ntitle: a\n{}", "a\n\n".repeat(SIZE / 3)));
+    for content in [
+        format!("```\n{}", "a\n\n".repeat(SIZE / 3)),
+        format!("{}\n{}", "a".repeat(SIZE / 2), "---\n".repeat(SIZE / 8)),
+        format!("---\ntitle: a\n{}", "a\n\n".repeat(SIZE / 3)),
+    ] {
+        check_in(&content, Syntax::Markdown);
+    }
 }
 
-/// Checks the properties of every document.
+const SYNTAXES: [Syntax; 10] = [
+    Syntax::Markdown,
+    Syntax::Mdx,
+    Syntax::RestructuredText,
+    Syntax::Plain,
+    Syntax::Code(Language::Rust),
+    Syntax::Code(Language::Python),
+    Syntax::Code(Language::JavaScript),
+    Syntax::Code(Language::Go),
+    Syntax::Code(Language::Java),
+    Syntax::Code(Language::Ruby),
+];
+
+/// Checks the properties of every document, in every syntax.
 fn check(content: &str) {
+    for syntax in SYNTAXES {
+        check_in(content, syntax);
+        // Terms are computed too: they read the mask.
+        document_terms(content, syntax, &mut Analyser::new(), |_, _, _| {});
+    }
+}
+
+fn check_in(content: &str, syntax: Syntax) {
     let mut at = 0;
     let mut line = 1;
     let mut number = |text: &str| {
         line += text.matches('\n').count() as u32;
         line
     };
-    for passage in split(content) {
+    for passage in split(content, syntax) {
         let Range { start, end } = passage.range;
         assert!(content[at..start].trim().is_empty(), "a gap holds text");
         let text = &content[start..end];
@@ -208,6 +261,84 @@ fn markdown() -> impl Strategy<Value = String> {
     proptest::collection::vec(repeated, 0..60).prop_map(|pieces| pieces.concat())
 }
 
+/// Returns text that is made of the pieces of all languages.
+fn code() -> impl Strategy<Value = String> {
+    const PIECES: &[&str] = &[
+        "fn a",
+        "pub struct B",
+        "impl<T> C for D<T> ",
+        "def e",
+        "class F",
+        "class << self",
+        "func (g *G) H",
+        "type I ",
+        "function j",
+        "const k = () => ",
+        "export default ",
+        "public void l",
+        "@Override",
+        "#[m]",
+        "#",
+        "//",
+        "/*",
+        "*/",
+        "/// doc",
+        "=begin",
+        "=end",
+        "<<~EOS",
+        "EOS",
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        ";",
+        ":",
+        "=",
+        "<",
+        ">",
+        "\"",
+        "'",
+        "`",
+        "${",
+        "\"\"\"",
+        "'''",
+        "r#\"",
+        "\"#",
+        "'a",
+        "'\\''",
+        "/re[/]x/",
+        "\n",
+        "\n",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "    ",
+        "\t",
+        " ",
+        "é",
+        "日本",
+        "\u{2028}",
+        "\\",
+        "where",
+        "return ",
+        "..",
+        ".. a::",
+        "::\n\n",
+        "====",
+        "----",
+        "word",
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "---\ntitle: x\n---\n",
+    ];
+    let piece = proptest::sample::select(PIECES);
+    proptest::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
     #[test]
     fn passages_cover_every_markdown_document_in_order(content in markdown()) {
@@ -216,6 +347,11 @@ proptest! {
 
     #[test]
     fn passages_cover_any_text_in_order(content in "(?s).*") {
+        check(&content);
+    }
+
+    #[test]
+    fn passages_cover_any_code_in_order(content in code()) {
         check(&content);
     }
 }
