@@ -268,7 +268,8 @@ fn context_limits() -> Vec<Limit> {
     use candor_context::{
         LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES,
         MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
-        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME, passages,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME, Tokenizer,
+        passages,
     };
     vec![
         limit(
@@ -376,6 +377,12 @@ fn context_limits() -> Vec<Limit> {
             MAX_INSTRUCTIONS,
             "cut with \"and N more\"",
             "instructions_are_bounded",
+        ),
+        limit(
+            "a word that is counted at once by `o200k`",
+            mib(Tokenizer::MOST_PIECE),
+            "it is counted in parts",
+            "hostile_texts_are_counted_in_bounded_time",
         ),
         limit(
             "open caches of a server",

@@ -19,6 +19,7 @@ use crate::query::request::{Query, TokenBudget};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use crate::query::selection::DocumentMatch;
 use crate::read::document_ids::DocumentIds;
+use crate::tokenizer::Tokenizer;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -351,7 +352,11 @@ impl Cache {
     ) -> Result<passages::PassagesResponse, CacheAccessError> {
         let index = self.passage_index(now).map_err(CacheAccessError::Failed)?;
         let found = index.search(query.raw(), budget.tokens())?;
-        if found.tokens_used.saturating_mul(4) > MAX_ANSWER as u64 {
+        let most = match index.tokenizer() {
+            Tokenizer::Bytes4 => found.tokens_used.saturating_mul(4),
+            Tokenizer::O200k => (found.hits.len() * passages::MOST_BYTES) as u64,
+        };
+        if most > MAX_ANSWER as u64 {
             return Err(CacheAccessError::Failed(Failure::Budget(
                 BudgetFlaw::ResponseTooLarge,
             )));
@@ -415,9 +420,12 @@ impl Cache {
             None => {
                 let lists = manifest::read(&self.directory);
                 let documents = &self.documents;
-                let checked = check::check(lists, documents, None, now, PassageGatherer::new);
+                // Only an index names another tokenizer.
+                let tokenizer = Tokenizer::default();
+                let make = || PassageGatherer::new(tokenizer);
+                let checked = check::check(lists, documents, None, now, make);
                 let (manifest, _, gathered) = checked.into_valid()?;
-                passages_in_memory(IndexScope::listed(&manifest), gathered)?
+                passages_in_memory(IndexScope::listed(&manifest), tokenizer, gathered)?
             }
         };
         Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))

@@ -14,6 +14,7 @@ mod proof;
 mod query;
 mod read;
 mod serve;
+mod tokenizer;
 
 pub use build::build_record::{
     BuildRecord, FoundRecord, RecordLookup, find_record, has_passages, is_same_directory,
@@ -57,6 +58,7 @@ pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
 pub use serve::reading_server::{MAX_INSTRUCTIONS, ReadingServer};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
+pub use tokenizer::Tokenizer;
 
 /// The most documents of a cache.
 pub const MAX_DOCUMENTS: usize = 4_000_000;

@@ -49,6 +49,7 @@ impl CacheFixture {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: true,
+            tokenizer: candor_context::Tokenizer::Bytes4,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,
             now: &now,

@@ -36,31 +36,32 @@ pub(crate) struct ResultRow {
     pub(crate) exact: usize,
 }
 
-struct Corpus {
-    ids: Vec<String>,
-    contents: Vec<String>,
-    tokens: Vec<u64>,
-    ranges: Vec<Vec<Range<usize>>>,
-    v0: V0,
-    whole: DocumentSearch,
-    passages: MemoryIndex,
+/// A tree of Markdown files, and the indexes that are compared.
+pub(crate) struct Corpus {
+    pub(crate) ids: Vec<String>,
+    pub(crate) contents: Vec<String>,
+    pub(crate) tokens: Vec<u64>,
+    pub(crate) ranges: Vec<Vec<Range<usize>>>,
+    pub(crate) v0: V0,
+    pub(crate) whole: DocumentSearch,
+    pub(crate) passages: MemoryIndex,
 }
 
-/// Reads the corpus and searches for a sample of its documents in every way.
-pub(crate) fn measure(directory: &Path) -> std::io::Result<KnownItemResults> {
-    let corpus = read(directory)?;
-    Ok(KnownItemResults {
+/// Searches for a sample of the documents in every way.
+pub(crate) fn measure(corpus: &Corpus) -> KnownItemResults {
+    KnownItemResults {
         documents: corpus.ids.len(),
         bytes: corpus.contents.iter().map(String::len).sum(),
         passages: corpus.ranges.iter().map(Vec::len).sum(),
         kinds: QueryKind::ALL
             .iter()
-            .map(|kind| ask(&corpus, *kind))
+            .map(|kind| ask(corpus, *kind))
             .collect(),
-    })
+    }
 }
 
-fn read(directory: &Path) -> std::io::Result<Corpus> {
+/// Reads and indexes the Markdown files below a directory.
+pub(crate) fn read(directory: &Path) -> std::io::Result<Corpus> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
     while let Some(next) = directories.pop() {
@@ -147,7 +148,7 @@ fn passages(corpus: &Corpus, document: usize, query: &EvaluationQuery, row: &mut
 }
 
 /// Returns true if greedy selection in this order takes the document within the budget.
-fn taken(order: &[usize], tokens: &[u64], budget: u64, wanted: usize) -> bool {
+pub(crate) fn taken(order: &[usize], tokens: &[u64], budget: u64, wanted: usize) -> bool {
     let mut left = budget;
     for document in order {
         let fits = tokens[*document] <= left;

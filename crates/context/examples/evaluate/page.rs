@@ -2,6 +2,7 @@
 
 use crate::cranfield::CranfieldFigures;
 use crate::known_item::{KnownItemResults, QueryKindResult};
+use crate::natural::NaturalResults;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -27,12 +28,18 @@ A document counts as found if the selection for the query, within the budget, co
 *v0* is the frozen selection of `context resolve`: matched words divided by all words, over whole documents. *Whole documents* is BM25 with the analyser and the parameters of the passages, but over whole documents. They are selected like passages: every document that still fits the budget.
 ";
 
+const NATURAL: &str = "
+The questions and judgements are in `crates/context/examples/evaluate/questions.txt`, for the English documentation of MDN. The questions were written before any search was run, in the words of a person who does not know the name of the answer; the judgements were made by reading documents, not results; nothing was tuned to them. A judgement names a document, and a phrase of the passage that answers, unless every passage does. A question counts as answered if the selection within the budget contains such a passage (passages) or such a document (v0, whole documents).
+";
+
 const METHOD: &str = "
 ## How it works
 
-**Passages.** A document is cut at headings and between paragraphs into passages of at most 400 tokens. Paragraphs of one section are put into one passage as long as they fit. A section of less than 100 tokens is joined with the next one. Fenced code is cut only if it is longer than a passage. Front matter belongs to the first passage, and its title is the topmost heading.
+**Passages.** A Markdown document is cut at headings and between paragraphs into passages of at most 400 tokens of four bytes. Paragraphs of one section are put into one passage as long as they fit. A section of less than 100 tokens is joined with the next one. Fenced code is cut only if it is longer than a passage. Front matter belongs to the first passage, and its title is the topmost heading. reStructuredText is cut in the same way; literal blocks and directives are like fenced code. Code in Rust, Python, JavaScript, TypeScript, Go, Java and Ruby is cut before each definition at the two outermost levels, and the names of the definitions are its headings; all other text is cut between paragraphs.
 
 **Terms.** Terms are sequences of letters and digits in lower case, without stop words, stemmed with Snowball's English stemmer. `getUserMedia` gives *get*, *user*, *media* and itself; `font-size` gives *font* and *size*. The headings above a passage count as if the passage contained them once more. Stop words in headings are kept, for queries that consist of stop words only (`if...else`, `this`).
+
+**Words that do not count.** Of front matter only the values of `title`, `description`, `summary`, `intro`, `keywords` and `tags` give terms. A template tag `{% … %}` gives none, and `{{ … }}` only its quoted strings. In MDX, `import` and `export` statements and the names of tags and attributes give none. Version 1 did not have these rules; Markdown without front matter, template tags and MDX has the passages, terms and scores of version 1, and a test compares 1,000 documents.
 
 **Scores.** Scores are BM25 with k1 = 1.2 and b = 0.75, computed as integers in millionths. A term counts once, no matter how often the query repeats it.
 
@@ -77,10 +84,15 @@ The treatment of identifiers was chosen by known items: within 2,000 tokens, 95.
 ";
 
 /// Everything that was measured, as Markdown.
-pub(crate) fn page(cranfield: &CranfieldFigures, known: &KnownItemResults) -> String {
+pub(crate) fn page(
+    cranfield: &CranfieldFigures,
+    known: &KnownItemResults,
+    natural: &NaturalResults,
+) -> String {
     let mut page = String::from(HEAD);
     page.push_str(&cranfield_section(cranfield));
     page.push_str(&known_section(known));
+    page.push_str(&natural_section(natural));
     page.push_str(METHOD);
     page
 }
@@ -107,13 +119,13 @@ fn cranfield_section(figures: &CranfieldFigures) -> String {
 fn known_section(known: &KnownItemResults) -> String {
     let mut section = format!(
         "\n## Known items\n\n{} documents, {:.1} MB, {} passages. The table shows how many of the wanted documents are found, in percent:\n\n\
-         | query | budget | v0 | whole documents | passages | that passage |\n|---|---|---|---|---|---|\n",
+         | query | budget | v0 | whole documents | passages, version 1 | passages | that passage |\n|---|---|---|---|---|---|---|\n",
         thousands(known.documents),
         known.bytes as f64 / 1e6,
         thousands(known.passages),
     );
-    for kind in &known.kinds {
-        rows(&mut section, kind);
+    for (kind, before) in known.kinds.iter().zip(KNOWN_VERSION_ONE) {
+        rows(&mut section, kind, before);
     }
     section.push_str("\nOne query of each kind:\n\n| kind | document | query |\n|---|---|---|\n");
     for kind in &known.kinds {
@@ -124,8 +136,43 @@ fn known_section(known: &KnownItemResults) -> String {
     section
 }
 
-fn rows(section: &mut String, result: &QueryKindResult) {
-    for row in &result.rows {
+/// The questions that version 1 of the passages answered, by budget. They were measured once, before version 2.
+const NATURAL_VERSION_ONE: [usize; 4] = [0, 0, 0, 0];
+
+fn natural_section(results: &NaturalResults) -> String {
+    let mut section = format!(
+        "\n## Natural questions\n\n{} questions, {} judgements. The table shows how many questions are answered:\n\n\
+         | budget | v0 | whole documents | passages, version 1 | passages |\n|---|---|---|---|---|\n",
+        results.questions, results.judgements,
+    );
+    for (row, before) in results.rows.iter().zip(NATURAL_VERSION_ONE) {
+        let _ = writeln!(
+            section,
+            "| {} | {} | {} | {before} | {} |",
+            thousands(row.budget as usize),
+            row.v0,
+            row.whole,
+            row.passages,
+        );
+    }
+    section.push_str("\nWithin 4,000 tokens passages do not answer:\n\n");
+    for question in &results.unanswered {
+        let _ = writeln!(section, "- {question}");
+    }
+    section.push_str(NATURAL);
+    section
+}
+
+/// The shares that version 1 of the passages found, by kind and budget. They were measured before version 2.
+const KNOWN_VERSION_ONE: [[&str; 4]; 4] = [
+    ["99.8", "99.8", "100.0", "100.0"],
+    ["96.2", "97.5", "98.0", "98.5"],
+    ["93.0", "94.0", "96.2", "98.0"],
+    ["90.2", "94.0", "96.2", "97.8"],
+];
+
+fn rows(section: &mut String, result: &QueryKindResult, before: [&str; 4]) {
+    for (row, before) in result.rows.iter().zip(before) {
         let share = |count: usize| format!("{:.1}", count as f64 * 100.0 / result.queries as f64);
         let exact = match result.kind.has_source() {
             true => share(row.exact),
@@ -133,7 +180,7 @@ fn rows(section: &mut String, result: &QueryKindResult) {
         };
         let _ = writeln!(
             section,
-            "| {} | {} | {} | {} | {} | {exact} |",
+            "| {} | {} | {} | {} | {before} | {} | {exact} |",
             result.kind.name(),
             thousands(row.budget as usize),
             share(row.v0),

@@ -9,6 +9,7 @@ use crate::files::location::Location;
 use crate::format::cache_problem::CacheProblemKind;
 use crate::format::json_object::JsonObject;
 use crate::index::passage_index::PASSAGES_FILE;
+use crate::tokenizer::Tokenizer;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -17,9 +18,6 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) const RECORD_FILE: &str = "build.json";
 
 const FORMAT: u64 = 1;
-
-/// The tokenizer of every build: four bytes are a token.
-const TOKENIZER: &str = "bytes4";
 
 /// The most bytes of the file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -46,6 +44,7 @@ pub(crate) struct BuildSettings<'a> {
     pub(crate) filter: &'a SourceFilter,
     pub(crate) skip_invalid: bool,
     pub(crate) passages: bool,
+    pub(crate) tokenizer: Tokenizer,
 }
 
 /// The result of looking for the record of a cache.
@@ -85,8 +84,14 @@ impl BuildRecord {
             respect_gitignore: settings.filter.respects_gitignore(),
             skip_invalid: settings.skip_invalid,
             passages: settings.passages,
-            tokenizer: TOKENIZER.to_owned(),
+            tokenizer: settings.tokenizer.name().to_owned(),
         })
+    }
+
+    /// Returns the tokenizer that counts passages.
+    pub fn tokenizer(&self) -> Tokenizer {
+        // A record that names another one cannot be used.
+        Tokenizer::named(&self.tokenizer).unwrap_or_default()
     }
 
     /// Returns the bytes of the file.
@@ -114,7 +119,7 @@ impl BuildRecord {
         if record.sources.is_empty() || record.sources.contains('\0') {
             return Err(String::from("its sources are not a path"));
         }
-        if record.tokenizer != TOKENIZER {
+        if Tokenizer::named(&record.tokenizer).is_none() {
             let tokenizer = shown(&record.tokenizer);
             return Err(format!("it names the tokenizer `{tokenizer}`"));
         }
@@ -129,6 +134,13 @@ impl BuildRecord {
         })?;
         Ok((record, filter.recorded()))
     }
+}
+
+/// Returns the tokenizer that the record in a cache names, if it can be used.
+pub(crate) fn recorded_tokenizer(directory: &DirHandle) -> Option<Tokenizer> {
+    let (bytes, _) = read_file(directory, RECORD_FILE, MAX_BYTES).ok()?;
+    let (record, _) = BuildRecord::parse(&bytes).ok()?;
+    Some(record.tokenizer())
 }
 
 /// Looks for the record of the cache at a path.
@@ -255,6 +267,7 @@ mod tests {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: true,
+            tokenizer: Tokenizer::Bytes4,
         };
         BuildRecord::new(Path::new(sources), Path::new("/a/b"), &settings).unwrap()
     }

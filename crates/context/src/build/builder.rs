@@ -18,7 +18,7 @@ use crate::files::location::Location;
 use crate::format::digest::Digest;
 use crate::format::manifest::{self, INDEX, MANIFEST, Manifest, ManifestEntry};
 use crate::index::inverted::IndexWriteError;
-use crate::index::passage_index::PASSAGES_FILE;
+use crate::index::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::index::writing::{
     INDEX_FILE, IndexGatherer, IndexScope, ReusedIndex, touched, write_passages, write_words,
 };
@@ -26,6 +26,7 @@ use crate::parallel;
 use crate::proof::check::{self, Now};
 use crate::proof::proof_file::{DocumentNames, DocumentStamp, PROOF_FILE, Proof};
 use crate::query::reader;
+use crate::tokenizer::Tokenizer;
 use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
@@ -60,6 +61,8 @@ pub struct Build<'a> {
     pub skip_invalid: bool,
     /// True if passages are indexed too.
     pub passages: bool,
+    /// Counts the tokens of passages. It is a part of the index.
+    pub tokenizer: Tokenizer,
     /// True if a build may replace an existing cache, or an update may remove most documents.
     pub force: bool,
     /// The time that is written as `created_at`.
@@ -189,6 +192,8 @@ impl Build<'_> {
         // A document can be edited and still be valid, if the edit is outside what the format
         // protects. It then differs from what a build would write.
         let edited = before.cache.was_hashed();
+        let of_another = |index: &mut PassageIndex| index.tokenizer() != self.tokenizer;
+        before.passages.take_if(of_another);
         // Without an index of passages every document has to be read.
         let unseen = self.passages && before.passages.is_none();
         if edited || unseen {
@@ -224,6 +229,7 @@ impl Build<'_> {
             filter: self.filter,
             skip_invalid: self.skip_invalid,
             passages: self.passages,
+            tokenizer: self.tokenizer,
         };
         if let Some(record) = BuildRecord::new(&sources.real_path, target.holder(), &settings) {
             draft.write(RECORD_FILE, &record.bytes())?;
@@ -386,7 +392,7 @@ impl Build<'_> {
             list: &list,
             into: &draft.documents,
             before,
-            passages: self.passages,
+            passages: self.passages.then_some(self.tokenizer),
             now: self.now,
             step: &|| self.progress.step(),
         };
@@ -498,7 +504,7 @@ impl Build<'_> {
             let write_passages = || {
                 let index = before.and_then(|before| before.passages.as_ref());
                 let from = index.map(|index| ReusedIndex { index, renumbered });
-                write_passages(create(PASSAGES_FILE)?, of, passages, from)
+                write_passages(create(PASSAGES_FILE)?, of, self.tokenizer, passages, from)
             };
             let (words, passages) = parallel::both(write_words, write_passages);
             words?;
@@ -675,6 +681,7 @@ mod tests {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: false,
+            tokenizer: Tokenizer::Bytes4,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,
             now: &|| Timestamp::MAX,

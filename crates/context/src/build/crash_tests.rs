@@ -44,6 +44,7 @@ impl Fixture {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: true,
+            tokenizer: crate::Tokenizer::Bytes4,
             force: true,
             created_at: Timestamp::UNIX_EPOCH,
             // Later than everything that is written here.

@@ -12,6 +12,7 @@ use crate::format::document;
 use crate::index::writing::IndexGatherer;
 use crate::parallel::{self, lock};
 use crate::proof::check::Now;
+use crate::tokenizer::Tokenizer;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use rustix::fs::RenameFlags;
@@ -48,7 +49,7 @@ pub(crate) struct DocumentWriter<'a> {
     pub(crate) list: &'a [SourceFile],
     pub(crate) into: &'a DirHandle,
     pub(crate) before: Option<&'a PreviousCache>,
-    pub(crate) passages: bool,
+    pub(crate) passages: Option<Tokenizer>,
     pub(crate) now: Now<'a>,
     /// Called for every document.
     pub(crate) step: &'a (dyn Fn() + Sync),

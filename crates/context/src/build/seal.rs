@@ -1,6 +1,6 @@
 //! Seals a cache: checks it completely, and writes its indexes and its proof.
 
-use crate::build::build_record::record_passages;
+use crate::build::build_record::{record_passages, recorded_tokenizer};
 use crate::build::builder::BuildOutcome;
 use crate::build::draft::{replace_bytes, replace_file};
 use crate::build::origins::{self, ORIGINS_FILE};
@@ -10,7 +10,7 @@ use crate::files::file_stamp::{SETTLING, SETTLING_TRIES};
 use crate::files::location::Location;
 use crate::format::manifest;
 use crate::index::inverted::IndexWriteError;
-use crate::index::passage_index::PASSAGES_FILE;
+use crate::index::passage_index::{PASSAGES_FILE, PassageIndex};
 use crate::index::writing::{
     INDEX_FILE, IndexGatherer, IndexScope, write_failure, write_passages, write_words,
 };
@@ -38,13 +38,18 @@ fn seal_directory(
     now: Now<'_>,
 ) -> Result<BuildOutcome, Failure> {
     let passages = passages || directory.stat(PASSAGES_FILE).is_ok();
+    let stored = directory.open(PASSAGES_FILE).ok();
+    let tokenizer = stored
+        .and_then(|file| PassageIndex::stored_tokenizer(file).ok())
+        .or_else(|| recorded_tokenizer(directory))
+        .unwrap_or_default();
     let documents = match check::open_documents(directory) {
         Ok(documents) => documents,
         Err(problem) => return Err(check::missing_documents_failure(directory, problem)),
     };
     let lists = manifest::read(directory);
     let checked = check::check(lists, &documents, None, now, || {
-        IndexGatherer::new(passages)
+        IndexGatherer::new(passages.then_some(tokenizer))
     });
     let (manifest, mut proof, gathered) = checked.into_valid()?;
     let of = IndexScope::listed(&manifest);
@@ -57,7 +62,7 @@ fn seal_directory(
     if passages {
         replace_file(directory, PASSAGES_FILE, |file| {
             let out = BufWriter::with_capacity(1 << 20, file);
-            write_passages(out, of, in_passages, None).map_err(unwritten)
+            write_passages(out, of, tokenizer, in_passages, None).map_err(unwritten)
         })?;
         record_passages(directory)?;
     }

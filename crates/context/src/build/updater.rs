@@ -192,6 +192,7 @@ impl Updater {
             filter: &found.filter,
             skip_invalid: found.record.skip_invalid,
             passages: found.record.passages,
+            tokenizer: found.record.tokenizer(),
             force: self.force,
             created_at: (self.created_at)(),
             now: &*self.clock,

@@ -7,6 +7,7 @@ use crate::passages::{
     Analyser, NumberedTerm, PassageFacts, PassageLists, SearchOutcome, Syntax, VERSION,
     document_terms, search,
 };
+use crate::tokenizer::Tokenizer;
 use std::fs::File;
 
 /// The file of the index of passages in a cache.
@@ -17,6 +18,7 @@ pub(crate) struct PassageGatherer {
     pub(crate) shard: TermShard,
     /// The documents that were added, with the facts of their passages.
     pub(crate) facts: Vec<(u32, Vec<PassageFacts>)>,
+    tokenizer: Tokenizer,
     analyser: Analyser,
     slots: TermSlots,
 }
@@ -49,8 +51,9 @@ impl TermSlots {
 }
 
 impl PassageGatherer {
-    pub(crate) fn new() -> PassageGatherer {
+    pub(crate) fn new(tokenizer: Tokenizer) -> PassageGatherer {
         PassageGatherer {
+            tokenizer,
             shard: TermShard::default(),
             facts: Vec::new(),
             analyser: Analyser::new(),
@@ -62,10 +65,11 @@ impl PassageGatherer {
         self.analyser.forget_if_full();
         self.slots.follow(&self.analyser);
         let (shard, slots) = (&mut self.shard, &mut self.slots);
-        let syntax = Syntax::of(id);
+        let (syntax, tokenizer) = (Syntax::of(id), self.tokenizer);
         let facts = document_terms(
             content,
             syntax,
+            tokenizer,
             &mut self.analyser,
             |ordinal, term, count| {
                 let slot = slots.of(term, shard);
@@ -141,10 +145,12 @@ impl PassageNumbering {
     }
 }
 
-/// Encodes the facts of all passages. The version is first, so that the digest of the index depends on it.
-pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
+/// Encodes the facts of all passages. The version and the tokenizer are first, so that the digest of the index depends on
+/// them.
+pub(crate) fn write_facts(tokenizer: Tokenizer, facts: &[Vec<PassageFacts>]) -> Vec<u8> {
     let mut out = Vec::new();
     put_varint(&mut out, VERSION.into());
+    put_varint(&mut out, tokenizer.number());
     for passages in facts {
         put_varint(&mut out, passages.len() as u64);
         for one in passages {
@@ -155,11 +161,16 @@ pub(crate) fn write_facts(facts: &[Vec<PassageFacts>]) -> Vec<u8> {
     out
 }
 
-pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, CorruptFile> {
-    let mut reading = ByteReader(bytes);
+fn read_tokenizer(reading: &mut ByteReader<'_>) -> Result<Tokenizer, CorruptFile> {
     if reading.varint()? != u64::from(VERSION) {
         return Err(CorruptFile);
     }
+    Tokenizer::numbered(reading.varint()?).ok_or(CorruptFile)
+}
+
+pub(crate) fn read_facts(bytes: &[u8]) -> Result<(Tokenizer, Vec<Vec<PassageFacts>>), CorruptFile> {
+    let mut reading = ByteReader(bytes);
+    let tokenizer = read_tokenizer(&mut reading)?;
     let mut all = Vec::new();
     while !reading.is_empty() {
         let count = usize::try_from(reading.varint()?).map_err(|_| CorruptFile)?;
@@ -176,13 +187,14 @@ pub(crate) fn read_facts(bytes: &[u8]) -> Result<Vec<Vec<PassageFacts>>, Corrupt
         }
         all.push(passages);
     }
-    Ok(all)
+    Ok((tokenizer, all))
 }
 
 /// An open index of passages.
 #[derive(Debug)]
 pub(crate) struct PassageIndex {
     terms: InvertedIndex,
+    tokenizer: Tokenizer,
     numbering: PassageNumbering,
     facts: Vec<PassageFacts>,
     total_length: u64,
@@ -196,7 +208,7 @@ impl PassageIndex {
         documents: usize,
     ) -> Result<PassageIndex, CorruptFile> {
         let terms = InvertedIndex::open(file, IndexKind::Passages, VERSION, cache_version)?;
-        let facts = read_facts(terms.facts())?;
+        let (tokenizer, facts) = read_facts(terms.facts())?;
         let numbering = PassageNumbering::new(facts.iter().map(Vec::len))?;
         if numbering.documents() != documents || numbering.passages() != terms.units() {
             return Err(CorruptFile);
@@ -205,13 +217,25 @@ impl PassageIndex {
         Ok(PassageIndex {
             total_length: facts.iter().map(|one| u64::from(one.length)).sum(),
             terms,
+            tokenizer,
             numbering,
             facts,
         })
     }
 
+    /// Returns the tokenizer of an index of any cache.
+    pub(crate) fn stored_tokenizer(file: File) -> Result<Tokenizer, CorruptFile> {
+        let facts = InvertedIndex::facts_of(&file, IndexKind::Passages, VERSION)?;
+        read_tokenizer(&mut ByteReader(&facts))
+    }
+
     pub(crate) fn terms(&self) -> &InvertedIndex {
         &self.terms
+    }
+
+    /// Returns the tokenizer that has counted its passages.
+    pub(crate) fn tokenizer(&self) -> Tokenizer {
+        self.tokenizer
     }
 
     pub(crate) fn numbering(&self) -> &PassageNumbering {

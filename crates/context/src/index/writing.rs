@@ -15,6 +15,7 @@ use crate::index::passage_index::{self, PassageGatherer, PassageIndex, PassageNu
 use crate::index::words::WordCounter;
 use crate::passages;
 use crate::proof::check::DocumentVisitor;
+use crate::tokenizer::Tokenizer;
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -63,10 +64,11 @@ pub(crate) struct IndexGatherer {
 }
 
 impl IndexGatherer {
-    pub(crate) fn new(passages: bool) -> IndexGatherer {
+    /// Passages are gathered if there is a tokenizer for them.
+    pub(crate) fn new(passages: Option<Tokenizer>) -> IndexGatherer {
         IndexGatherer {
             words: WordGatherer::new(),
-            passages: passages.then(PassageGatherer::new),
+            passages: passages.map(PassageGatherer::new),
         }
     }
 
@@ -215,6 +217,7 @@ pub(crate) fn write_words(
 pub(crate) fn write_passages(
     out: impl Write,
     of: IndexScope,
+    tokenizer: Tokenizer,
     gathered: Vec<PassageGatherer>,
     reused: Option<ReusedIndex<'_, PassageIndex>>,
 ) -> Result<(), IndexWriteError> {
@@ -227,7 +230,10 @@ pub(crate) fn write_passages(
         shards.push(gatherer.shard);
     }
     if let Some(ReusedIndex { index, renumbered }) = &reused {
-        let old = passage_index::read_facts(index.terms().facts())?;
+        let (counted_by, old) = passage_index::read_facts(index.terms().facts())?;
+        if counted_by != tokenizer {
+            return Err(IndexWriteError::CorruptFile);
+        }
         for (passages, number) in old.into_iter().zip(*renumbered) {
             if let Some(number) = number {
                 facts[*number as usize] = passages;
@@ -251,7 +257,7 @@ pub(crate) fn write_passages(
         maker: passages::VERSION,
         cache_version: of.cache_version,
         units: numbering.passages(),
-        facts: &passage_index::write_facts(&facts),
+        facts: &passage_index::write_facts(tokenizer, &facts),
     })?;
     drop_in_background(shards);
     Ok(())
@@ -283,9 +289,10 @@ pub(crate) fn words_in_memory(
 /// Builds an index of passages in memory.
 pub(crate) fn passages_in_memory(
     of: IndexScope,
+    tokenizer: Tokenizer,
     gathered: Vec<PassageGatherer>,
 ) -> Result<PassageIndex, Failure> {
-    let file = in_memory(|out| write_passages(out, of, gathered, None))?;
+    let file = in_memory(|out| write_passages(out, of, tokenizer, gathered, None))?;
     PassageIndex::open(file, of.cache_version, of.documents).map_err(unreadable)
 }
 

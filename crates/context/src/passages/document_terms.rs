@@ -6,8 +6,8 @@
 use super::analyser::{Analyser, NumberedTerm};
 use super::split::{Passage, split_masked};
 use super::syntax::Syntax;
-use super::tokens;
 use super::word_mask::WordMask;
+use crate::tokenizer::Tokenizer;
 
 /// The sizes of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub struct PassageFacts {
 pub fn document_terms(
     content: &str,
     syntax: Syntax,
+    tokenizer: Tokenizer,
     analyser: &mut Analyser,
     mut visit: impl FnMut(u32, NumberedTerm<'_>, u32),
 ) -> Vec<PassageFacts> {
@@ -35,11 +36,17 @@ pub fn document_terms(
         let length = counts.take(content, passage, &mask, analyser);
         counts.give(|number, count| visit(ordinal, analyser.named(number), count));
         facts.push(PassageFacts {
-            tokens: tokens(passage.range.len()),
+            tokens: tokens(content, passage, tokenizer),
             length,
         });
     }
     facts
+}
+
+/// Returns the tokens of a passage.
+fn tokens(content: &str, passage: &Passage, tokenizer: Tokenizer) -> u32 {
+    let text = content.get(passage.range.clone()).unwrap_or("");
+    u32::try_from(tokenizer.count(text)).unwrap_or(u32::MAX)
 }
 
 /// The frequencies of the terms of one passage, in the order of their first occurrence.
@@ -110,7 +117,13 @@ mod tests {
         let visit = |ordinal, term: NumberedTerm<'_>, tf| {
             given.push(format!("{ordinal} {} {tf}", term.text));
         };
-        let facts = document_terms(content, Syntax::Markdown, &mut Analyser::new(), visit);
+        let facts = document_terms(
+            content,
+            Syntax::Markdown,
+            Tokenizer::Bytes4,
+            &mut Analyser::new(),
+            visit,
+        );
         assert_eq!(given, ["0 array 3", "0 page 1", "0 this 1"]);
         let (tokens, length) = (13, 4);
         assert_eq!(facts, [PassageFacts { tokens, length }]);
@@ -118,9 +131,16 @@ mod tests {
 
     fn words_of(content: &str, syntax: Syntax) -> String {
         let mut words = Vec::new();
-        document_terms(content, syntax, &mut Analyser::new(), |_, term, tf| {
-            words.push(format!("{} {tf}", term.text));
-        });
+        let tokenizer = Tokenizer::Bytes4;
+        document_terms(
+            content,
+            syntax,
+            tokenizer,
+            &mut Analyser::new(),
+            |_, term, tf| {
+                words.push(format!("{} {tf}", term.text));
+            },
+        );
         words.sort();
         words.join(", ")
     }
@@ -172,6 +192,7 @@ mod tests {
             let facts = document_terms(
                 "# One\n\ntwo\n\n# Three\n\none",
                 Syntax::Markdown,
+                Tokenizer::Bytes4,
                 analyser,
                 |ordinal, term, tf| {
                     given.push((ordinal, term.text.to_owned(), tf));

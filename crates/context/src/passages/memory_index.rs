@@ -4,6 +4,7 @@ use super::analyser::Analyser;
 use super::document_terms::{PassageFacts, document_terms};
 use super::search::{PassageLists, SearchOutcome, search};
 use super::syntax::Syntax;
+use crate::tokenizer::Tokenizer;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::convert::Infallible;
@@ -33,15 +34,21 @@ impl MemoryIndex {
         let begin = self.passages();
         self.begins.push(begin);
         let postings = &mut self.postings;
-        let facts = document_terms(content, Syntax::Markdown, analyser, |ordinal, term, tf| {
-            let posting = (begin.saturating_add(ordinal), tf);
-            match postings.get_mut(term.text) {
-                Some(list) => list.push(posting),
-                None => {
-                    postings.insert(term.text.into(), vec![posting]);
+        let facts = document_terms(
+            content,
+            Syntax::Markdown,
+            Tokenizer::Bytes4,
+            analyser,
+            |ordinal, term, tf| {
+                let posting = (begin.saturating_add(ordinal), tf);
+                match postings.get_mut(term.text) {
+                    Some(list) => list.push(posting),
+                    None => {
+                        postings.insert(term.text.into(), vec![posting]);
+                    }
                 }
-            }
-        });
+            },
+        );
         let lengths = facts.iter().map(|facts| u64::from(facts.length));
         self.total_length += lengths.sum::<u64>();
         self.facts.extend(facts);

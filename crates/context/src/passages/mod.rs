@@ -39,8 +39,3 @@ pub(crate) use title::title;
 
 /// The version of splitting, analysis and scoring together. An index of another version is not used.
 pub const VERSION: u32 = 2;
-
-/// Returns the tokens of a number of bytes.
-pub(crate) fn tokens(bytes: usize) -> u32 {
-    u32::try_from(crate::index::words::tokens(bytes as u64)).unwrap_or(u32::MAX)
-}

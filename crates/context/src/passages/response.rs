@@ -2,7 +2,6 @@
 
 use super::search::{PassageHit, TermWeight};
 use super::split::Passage;
-use super::tokens;
 use serde::Serialize;
 
 /// A response. If it has no passages, its selection still contains the number of considered ones.
@@ -59,7 +58,7 @@ impl SelectedPassage {
             id: id.to_owned(),
             version: version.to_owned(),
             content: content.get(range.clone()).unwrap_or("").to_owned(),
-            tokens: tokens(range.len()),
+            tokens: hit.tokens,
             range: [range.start, range.end],
             lines: [passage.lines.0, passage.lines.1],
             heading: passage.heading,

@@ -41,6 +41,8 @@ pub struct PassageHit {
     pub passage: u32,
     /// The sum of the weights, in millionths.
     pub score: u64,
+    /// Its tokens, as the index has them.
+    pub tokens: u32,
     /// The query's terms that it contains, by descending weight, then by their bytes.
     pub terms: Vec<TermWeight>,
 }
@@ -70,6 +72,7 @@ pub(crate) fn search<L: PassageLists>(
         hits.push(PassageHit {
             passage: chosen.passage,
             score: chosen.score,
+            tokens: chosen.tokens,
             terms: Vec::new(),
         });
     });

@@ -4,7 +4,7 @@ use crate::MAX_SERVED;
 use crate::cache::{Cache, CacheAccessError};
 use crate::format::document::Document;
 use crate::index::words::tokens;
-use crate::passages::title;
+use crate::passages::{Syntax, title};
 use crate::query::request::TokenBudget;
 use crate::read::answers::DocumentAnswer;
 use crate::read::catalogue::{Catalogue, NamedCache, find_named};
@@ -145,7 +145,7 @@ fn read(
         id: document.id.clone(),
         version: current,
         source: document.source.clone(),
-        title: title(&document.content),
+        title: title(&document.content, Syntax::of(&document.id)),
         lines: part.lines,
         range: offsets(&part.range),
         total_lines: part.total_lines,

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, CacheAccessError};
 use crate::faults::code_of_read_failure;
-use crate::passages::title;
+use crate::passages::{Syntax, title};
 use crate::read::answers::{CachesAnswer, LevelAnswer, LevelEntry, ListAnswer, ListedCache};
 use crate::read::catalogue::{Catalogue, NamedCache, find_named};
 use crate::read::document::TOKENIZER;
@@ -111,7 +111,7 @@ fn level(
             let document = open.document(number as u32, &mut buffer)?;
             Ok(LevelEntry::Document {
                 id: document.id.clone(),
-                title: title(&document.content),
+                title: title(&document.content, Syntax::of(&document.id)),
                 tokens: crate::index::words::tokens(document.content.len() as u64),
                 version: document.version.to_string(),
             })

@@ -1,7 +1,7 @@
 //! Documents as resources: their URIs, their list in pages, and their whole contents.
 
 use crate::cache::CacheAccessError;
-use crate::passages::title;
+use crate::passages::{Syntax, title};
 use crate::read::catalogue::{Catalogue, NamedCache};
 use crate::read::failure::ReadFailure;
 use candor_street::{Resource, ResourceContent, ResourceData, ResourcePage};
@@ -43,7 +43,7 @@ impl Catalogue {
                     Ok(Resource {
                         uri: uri(&cache.name, &document.id),
                         name: document.id.clone(),
-                        title: title(&document.content),
+                        title: title(&document.content, Syntax::of(&document.id)),
                         description: None,
                         mime_type: Some(mime_type(&document.id)),
                         size: Some(document.content.len() as u64),

@@ -7,12 +7,13 @@ use crate::query::reader::TRIES;
 use crate::query::request::{Query, TokenBudget};
 use crate::read::answers::{FoundPassage, SearchAnswer, SearchSelection, SearchedCache};
 use crate::read::catalogue::{Catalogue, MAX_SEARCHED, NamedCache, failed, find_named};
-use crate::read::document::TOKENIZER;
 use crate::read::failure::ReadFailure;
 use crate::read::union_lists::UnionLists;
-use crate::read::violations::{listed, missing, one};
+use crate::read::violations::{listed, missing, one, violation};
 use crate::serve::open_caches::CacheLease;
-use crate::{MAX_ANSWER, MAX_SERVED};
+use crate::tokenizer::Tokenizer;
+use crate::{MAX_ANSWER, MAX_SERVED, passages};
+use serde_json::json;
 
 /// A search over some caches.
 #[derive(Debug, Clone)]
@@ -72,12 +73,35 @@ impl Catalogue {
         };
         let indexes = leases.iter().enumerate().map(index);
         let indexes = indexes.collect::<Result<Vec<_>, _>>()?;
+        let tokenizer = indexes
+            .first()
+            .map_or(Tokenizer::default(), |index| index.tokenizer());
+        if indexes.iter().any(|index| index.tokenizer() != tokenizer) {
+            let names: Vec<&str> = caches.iter().map(|cache| cache.name.as_str()).collect();
+            let counted = caches.iter().zip(&indexes);
+            let counted = counted.map(|(cache, index)| (&cache.name, index.tokenizer().name()));
+            let counted: Vec<String> = counted
+                .map(|(cache, tokenizer)| format!("{cache} ({tokenizer})"))
+                .collect();
+            let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
+            return Ok(Err(ReadFailure::Arguments(one(violation(
+                "caches",
+                "tokenizer",
+                String::from("must be caches with one tokenizer"),
+                &json!(names),
+                format!("caches of one tokenizer: {}", listed(&counted, MAX_SERVED)),
+            )))));
+        }
         let Some(union) = UnionLists::new(&indexes) else {
             return Ok(Err(ReadFailure::AnswerTooLarge));
         };
         let found = search(&union, request.query.raw(), request.budget.tokens())
             .map_err(|(at, error)| (at, error.into()))?;
-        if found.tokens_used.saturating_mul(4) > MAX_ANSWER as u64 {
+        let most = match tokenizer {
+            Tokenizer::Bytes4 => found.tokens_used.saturating_mul(4),
+            Tokenizer::O200k => (found.hits.len() * passages::MOST_BYTES) as u64,
+        };
+        if most > MAX_ANSWER as u64 {
             return Ok(Err(ReadFailure::AnswerTooLarge));
         }
         // The hits of each cache, with their positions in the answer.
@@ -108,7 +132,7 @@ impl Catalogue {
             selection: SearchSelection {
                 query: request.query.raw().to_owned(),
                 budget: request.budget.tokens(),
-                tokenizer: TOKENIZER.to_owned(),
+                tokenizer: tokenizer.name().to_owned(),
                 tokens_used: found.tokens_used,
                 caches: caches.iter().enumerate().map(searched).collect(),
                 passages_considered: found.considered,

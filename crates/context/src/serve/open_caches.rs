@@ -343,6 +343,7 @@ mod tests {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: false,
+            tokenizer: crate::Tokenizer::Bytes4,
             force: false,
             created_at: candor_fault::Timestamp::UNIX_EPOCH,
             now: &now,

@@ -202,6 +202,7 @@ mod tests {
             filter: &SourceFilter::default(),
             skip_invalid: false,
             passages: false,
+            tokenizer: crate::Tokenizer::Bytes4,
             force: false,
             created_at: Timestamp::UNIX_EPOCH,
             now: &|| Timestamp::MAX,

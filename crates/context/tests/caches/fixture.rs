@@ -2,7 +2,7 @@
 
 use candor_context::{
     Build, BuildOutcome, Digest, Document, Failure, Location, Query, Reader, SourceFilter,
-    TokenBudget, oracle,
+    TokenBudget, Tokenizer, oracle,
 };
 use candor_fault::Timestamp;
 use std::collections::BTreeMap;
@@ -20,6 +20,7 @@ pub(crate) struct CacheFixture {
     pub(crate) force: bool,
     pub(crate) skip_invalid: bool,
     pub(crate) passages: bool,
+    pub(crate) tokenizer: Tokenizer,
     pub(crate) clock: fn() -> Timestamp,
 }
 
@@ -64,6 +65,7 @@ impl CacheFixture {
             force: false,
             skip_invalid: false,
             passages: false,
+            tokenizer: Tokenizer::Bytes4,
             clock: ahead,
         }
     }
@@ -149,6 +151,7 @@ impl CacheFixture {
             filter: &self.filter,
             skip_invalid: self.skip_invalid,
             passages: self.passages,
+            tokenizer: self.tokenizer,
             force,
             created_at: Timestamp::from_second(CREATED).unwrap(),
             now: &self.clock,

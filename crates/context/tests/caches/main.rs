@@ -31,6 +31,7 @@ mod tampered_cache;
 mod tampered_documents;
 mod tampered_index;
 mod tampered_manifest;
+mod tokenizers;
 mod unprotected_changes;
 mod update;
 mod updater;

@@ -3,8 +3,8 @@
 //! The snapshots were made by the code of version 1 with `INSTA_UPDATE=always cargo nextest run -p candor-context -E
 //! 'test(markdown_of_version_one)'`; they never change.
 
-use candor_context::Digest;
 use candor_context::passages::{Analyser, MemoryIndex, Syntax, document_terms, split};
+use candor_context::{Digest, Tokenizer};
 use std::fmt::Write;
 
 const DOCUMENTS: u64 = 1000;
@@ -175,9 +175,15 @@ fn describe(content: &str, analyser: &mut Analyser) -> String {
         );
     }
     let mut terms = String::new();
-    let facts = document_terms(content, Syntax::Markdown, analyser, |ordinal, term, tf| {
-        let _ = writeln!(terms, "{ordinal} {:?} {tf}", term.text);
-    });
+    let facts = document_terms(
+        content,
+        Syntax::Markdown,
+        Tokenizer::Bytes4,
+        analyser,
+        |ordinal, term, tf| {
+            let _ = writeln!(terms, "{ordinal} {:?} {tf}", term.text);
+        },
+    );
     for one in facts {
         let _ = writeln!(text, "{} {}", one.tokens, one.length);
     }

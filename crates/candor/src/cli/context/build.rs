@@ -6,10 +6,17 @@ use super::watch::watch;
 use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
-use candor_context::{Build, BuildOutcome, Comparison, Failure, seal, status};
+use candor_context::{Build, BuildOutcome, Comparison, Failure, Tokenizer, seal, status};
 use candor_fault::Timestamp;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
+
+/// Parses the name of a tokenizer.
+fn tokenizer_parser() -> impl TypedValueParser<Value = Tokenizer> {
+    let names = PossibleValuesParser::new(Tokenizer::ALL.map(Tokenizer::name));
+    names.map(|name| Tokenizer::named(&name).unwrap_or_default())
+}
 
 /// Build a cache from the documents below a directory
 ///
@@ -27,6 +34,12 @@ pub(in crate::cli) struct ContextBuildArgs {
     target: CacheArgs,
     #[command(flatten)]
     passages: PassagesArgs,
+    /// Count the tokens of passages in this way
+    ///
+    /// `bytes4` takes four bytes for a token. `o200k` counts with the vocabulary o200k_base: exactly for models that use it,
+    /// as an estimate for all others. `resolve` always uses `bytes4`.
+    #[arg(long, value_name = "NAME", value_parser = tokenizer_parser(), default_value = "bytes4", conflicts_with = "no_passages")]
+    tokenizer: Tokenizer,
     /// Replace an existing cache
     #[arg(long)]
     force: bool,
@@ -135,6 +148,7 @@ impl BuildRequest<'_> {
                 filter: &self.inputs.filter,
                 skip_invalid: self.inputs.skip_invalid,
                 passages: self.inputs.passages,
+                tokenizer: self.inputs.tokenizer,
                 force: self.force,
                 created_at,
                 now: &now,
@@ -160,6 +174,7 @@ impl ContextBuildArgs {
             filter: self.filter.filter()?,
             skip_invalid: self.filter.skips_invalid(),
             passages: self.passages.given().unwrap_or(true),
+            tokenizer: self.tokenizer,
             recorded: false,
             sources: self.sources,
         };

@@ -4,7 +4,8 @@ use super::{CommonArgs, DEFAULT_CACHE};
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
 use candor_context::{
-    FoundRecord, Preset, RecordLookup, SourceFilter, find_record, has_passages, is_same_directory,
+    FoundRecord, Preset, RecordLookup, SourceFilter, Tokenizer, find_record, has_passages,
+    is_same_directory,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,7 @@ pub(super) struct BuildInputs {
     pub(super) filter: SourceFilter,
     pub(super) skip_invalid: bool,
     pub(super) passages: bool,
+    pub(super) tokenizer: Tokenizer,
     /// True if the cache has a record of them.
     pub(super) recorded: bool,
 }
@@ -226,6 +228,7 @@ impl RecordedArgs<'_> {
             filter: found.filter,
             skip_invalid: found.record.skip_invalid,
             passages: found.record.passages,
+            tokenizer: found.record.tokenizer(),
             recorded: true,
         })
     }
@@ -250,6 +253,7 @@ impl RecordedArgs<'_> {
             filter,
             skip_invalid: self.filter.skip_invalid,
             passages,
+            tokenizer: Tokenizer::default(),
             recorded: false,
         })
     }

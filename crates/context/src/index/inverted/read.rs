@@ -86,6 +86,24 @@ impl InvertedIndex {
         })
     }
 
+    /// Returns the facts of an index of any cache.
+    pub(crate) fn facts_of(
+        file: &File,
+        kind: IndexKind,
+        maker: u32,
+    ) -> Result<Vec<u8>, CorruptFile> {
+        let length = file.metadata().map_err(|_| CorruptFile)?.len();
+        let end = length.checked_sub(FOOTER as u64).ok_or(CorruptFile)?;
+        let footer = IndexFooter::read(&read_at(file, end, length)?, end)?;
+        if footer.kind != kind as u32 || footer.maker != maker {
+            return Err(CorruptFile);
+        }
+        let mut facts = read_at(file, footer.facts, footer.end)?;
+        let body = verify_checksum(&facts, footer.cache_version.seed(), footer.facts)?.len();
+        facts.truncate(body);
+        Ok(facts)
+    }
+
     pub(crate) fn units(&self) -> u32 {
         self.footer.units
     }

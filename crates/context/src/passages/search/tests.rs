@@ -4,6 +4,7 @@ use super::super::document_terms::document_terms;
 use super::super::memory_index::MemoryIndex;
 use super::super::syntax::Syntax;
 use super::*;
+use crate::tokenizer::Tokenizer;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
         let facts = document_terms(
             content,
             Syntax::Markdown,
+            Tokenizer::Bytes4,
             &mut Analyser::new(),
             |ordinal, term, tf| {
                 terms
@@ -55,6 +57,7 @@ fn oracle(contents: &[String], query: &str, budget: u64) -> SearchOutcome {
             let hit = PassageHit {
                 passage: number,
                 score,
+                tokens: *tokens,
                 terms: term_scores,
             };
             hits.push((hit, u64::from(*tokens)));

@@ -4,6 +4,7 @@ use super::super::analyser::Analyser;
 use super::super::code::Language;
 use super::super::document_terms::document_terms;
 use super::*;
+use crate::tokenizer::Tokenizer;
 use proptest::prelude::*;
 
 fn describe_passages(content: &str) -> String {
@@ -206,7 +207,14 @@ fn check(content: &str) {
     for syntax in SYNTAXES {
         check_in(content, syntax);
         // Terms are computed too: they read the mask.
-        document_terms(content, syntax, &mut Analyser::new(), |_, _, _| {});
+        let tokenizer = Tokenizer::Bytes4;
+        document_terms(
+            content,
+            syntax,
+            tokenizer,
+            &mut Analyser::new(),
+            |_, _, _| {},
+        );
     }
 }
 
