@@ -136,19 +136,16 @@ fn known_section(known: &KnownItemResults) -> String {
     section
 }
 
-/// The questions that version 1 of the passages answered, by budget. They were measured once, before version 2.
-const NATURAL_VERSION_ONE: [usize; 4] = [0, 0, 0, 0];
-
 fn natural_section(results: &NaturalResults) -> String {
     let mut section = format!(
         "\n## Natural questions\n\n{} questions, {} judgements. The table shows how many questions are answered:\n\n\
-         | budget | v0 | whole documents | passages, version 1 | passages |\n|---|---|---|---|---|\n",
+         | budget | v0 | whole documents | passages |\n|---|---|---|---|\n",
         results.questions, results.judgements,
     );
-    for (row, before) in results.rows.iter().zip(NATURAL_VERSION_ONE) {
+    for row in &results.rows {
         let _ = writeln!(
             section,
-            "| {} | {} | {} | {before} | {} |",
+            "| {} | {} | {} | {} |",
             thousands(row.budget as usize),
             row.v0,
             row.whole,

@@ -247,11 +247,11 @@ fn passage_index_of_version_one_is_not_used_and_is_replaced() {
     let path = fixture.cache().join(PASSAGES);
     fs::write(&path, old).unwrap();
     assert_eq!(passages(&fixture), in_memory);
+    fixture.passages = true;
     fixture.update().unwrap();
     let updated = fs::read(&path).unwrap();
     assert_ne!(updated, old);
     assert_eq!(passages(&fixture), in_memory);
-    fixture.passages = true;
     fixture.build_at("cache", true).unwrap();
     assert_eq!(fs::read(&path).unwrap(), updated);
 }
