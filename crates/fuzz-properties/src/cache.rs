@@ -154,6 +154,7 @@ fn plainly(sources: &[(String, String)], (query, budget): (&str, u64)) -> Vec<u8
         .map(|(name, content)| Document {
             id: name.to_lowercase(),
             version: candor_context::Digest::of(content.as_bytes()),
+            source: name.clone(),
             content: content.clone(),
         })
         .collect();

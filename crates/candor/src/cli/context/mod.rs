@@ -200,7 +200,7 @@ impl CommonArgs {
         self.note(&format!(
             "the cache is not sealed in its present location, so every document was hashed; to make this fast, run:\n  candor context seal{} --cache {}",
             self.root_flag(),
-            quote(&path.display().to_string())
+            quote(path.display().to_string())
         ));
     }
 

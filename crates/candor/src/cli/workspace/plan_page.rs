@@ -85,7 +85,7 @@ fn or_nothing(text: &str) -> String {
 
 /// Quotes a command so that it can be typed.
 pub(super) fn command(argv: &[String]) -> String {
-    let words: Vec<_> = argv.iter().map(|word| quote(word)).collect();
+    let words: Vec<_> = argv.iter().map(quote).collect();
     words.join(" ")
 }
 

@@ -88,7 +88,7 @@ fn reads_are_counted_by_method_and_code() {
     let server = http(&["--conformance"]);
     for uri in ["test://static-text", "test://no", "test://no"] {
         server.post(
-            &request(1, "resources/read", format!(r#"{{"uri":"{uri}"}}"#)),
+            request(1, "resources/read", format!(r#"{{"uri":"{uri}"}}"#)),
             &[],
         );
     }
