@@ -64,7 +64,7 @@ fn check_finds_what_write_repairs() {
 fn nothing_is_written_if_a_locked_row_would_change() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    let locked = lock().replace("\"cache_missing\"", "\"cache_gone\"");
+    let locked = lock().replacen("\"cache_missing\"", "\"cache_gone\"", 1);
     fs::write(root.join(LOCK_PATH), &locked).unwrap();
     assert_eq!(write(root).unwrap().len(), 1);
     assert_eq!(fs::read_to_string(root.join(LOCK_PATH)).unwrap(), locked);
@@ -78,7 +78,7 @@ fn registries_keep_the_committed_lock() {
 
 #[test]
 fn changed_locked_row_is_a_conflict() {
-    let other = lock().replace("\"Cache does not exist\"", "\"No cache\"");
+    let other = lock().replacen("\"Cache does not exist\"", "\"No cache\"", 1);
     assert_eq!(
         lock_conflicts(&other),
         [
@@ -90,7 +90,7 @@ fn changed_locked_row_is_a_conflict() {
 
 #[test]
 fn vanished_locked_row_is_a_conflict() {
-    let other = lock().replace("\"cache_missing\"", "\"cache_gone\"");
+    let other = lock().replacen("\"cache_missing\"", "\"cache_gone\"", 1);
     assert_eq!(
         lock_conflicts(&other),
         [

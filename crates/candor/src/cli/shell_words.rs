@@ -75,13 +75,19 @@ fn quoted(rest: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Res
 /// that are not UTF-8 and control characters are written as `printf` reads them.
 pub(super) fn quote(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=%".contains(c);
     match word.to_str() {
-        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
-        Some(text) if !is_unprintable(text) => {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
+        Some(text) if !is_unprintable(text) => quote_text(text),
         _ => quote_bytes(word.as_bytes()),
+    }
+}
+
+/// Quotes a word for a reader, if it needs quotes. Characters that a terminal would interpret stay as they
+/// are: a `printf` around them would look like a part of the command.
+pub(super) fn quote_text(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 

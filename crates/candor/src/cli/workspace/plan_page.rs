@@ -2,7 +2,7 @@
 
 use super::matching_files::{MatchingFiles, find};
 use super::opened::{OpenedWorkspace, short};
-use crate::cli::shell_words::quote;
+use crate::cli::shell_words::quote_text;
 use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
 use std::fmt::Write as _;
@@ -83,9 +83,9 @@ fn or_nothing(text: &str) -> String {
     }
 }
 
-/// Quotes a command so that it can be typed.
+/// Quotes a command for a reader. The page escapes what a terminal would interpret.
 pub(super) fn command(argv: &[String]) -> String {
-    let words: Vec<_> = argv.iter().map(quote).collect();
+    let words: Vec<_> = argv.iter().map(|word| quote_text(word)).collect();
     words.join(" ")
 }
 

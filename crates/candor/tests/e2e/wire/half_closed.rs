@@ -76,7 +76,8 @@ fn every_half_closed_order_is_made_once_and_answered() {
     let _alone = MANY_CONNECTIONS.lock().unwrap();
     let count = if is_long() { 1_000 } else { 100 };
     let fixture = OrdersFixture::sqlite();
-    let server = fixture.http(&[]);
+    let unlimited = ["--calls-per-minute", "0", "--tool-calls-per-minute", "0"];
+    let server = fixture.http(&unlimited);
     let requests: Vec<_> = (0..count)
         .map(|id| {
             let arguments = order(&format!("key-{id}"), "TEA", 1);
