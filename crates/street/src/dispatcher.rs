@@ -173,7 +173,7 @@ impl<S: Server> Dispatcher<S> {
     }
 }
 
-/// What answers a call: the tool at an index, or a method about resources.
+/// The tool at an index, or a method about resources, that answers a call.
 pub(crate) enum Target<S: Server> {
     Tool(usize),
     Resources(ResourceMethod, Arc<Resources<S>>),

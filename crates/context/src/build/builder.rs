@@ -55,7 +55,7 @@ pub struct Build<'a> {
     pub sources: &'a Path,
     /// The directory of the cache.
     pub cache: &'a Path,
-    /// Which files are sources.
+    /// Selects the files that are sources.
     pub filter: &'a SourceFilter,
     /// True if files that cannot be documents are left out, instead of failing the build.
     pub skip_invalid: bool,

@@ -43,7 +43,7 @@ pub struct Comparison<'a> {
     pub sources: &'a Path,
     /// The directory of the cache.
     pub cache: &'a Path,
-    /// Which files are sources.
+    /// Selects the files that are sources.
     pub filter: &'a SourceFilter,
     /// True if files that cannot be documents are left out.
     pub skip_invalid: bool,

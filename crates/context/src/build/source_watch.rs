@@ -32,7 +32,7 @@ pub(crate) struct SourceWatch {
     directories: BTreeMap<i32, OsString>,
 }
 
-/// What the events since the last call mean.
+/// The largest change among the events since the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SourceChange {
     /// No source can have changed.

@@ -46,7 +46,7 @@ pub(crate) struct SourceListing {
     pub(crate) flaws: Vec<SourceFlaw>,
 }
 
-/// What is listed, and what is known of an earlier listing.
+/// The sources to list, and the results of an earlier listing.
 pub(crate) struct ListingRequest<'a> {
     pub(crate) filter: &'a SourceFilter,
     /// True if the stamps of sources are taken too.

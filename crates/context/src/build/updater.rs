@@ -33,7 +33,6 @@ pub struct Updater {
     pub cache: PathBuf,
     /// True if updates may remove most documents.
     pub force: bool,
-    /// How changes of the sources are detected.
     pub detection: ChangeDetection,
     /// The real time.
     pub clock: Arc<dyn Clock>,

@@ -21,6 +21,8 @@ mod split;
 mod stop_words;
 mod syntax;
 mod template_tags;
+#[cfg(test)]
+mod test_text;
 mod title;
 mod word_mask;
 mod words;

@@ -193,20 +193,10 @@ fn is_directive(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passages::test_text;
 
     fn describe_blocks(content: &str) -> Vec<String> {
-        let mut lines = Vec::new();
-        blocks(content, |block| {
-            let text = &content[block.range];
-            lines.push(match block.kind {
-                BlockKind::Heading { level, text: words } => {
-                    format!("h{level} {:?}: {text:?}", content[words].trim())
-                }
-                BlockKind::Fence => format!("fence: {text:?}"),
-                _ => format!("text: {text:?}"),
-            });
-        });
-        lines
+        test_text::describe_blocks(content, |content, visit| blocks(content, visit))
     }
 
     #[test]

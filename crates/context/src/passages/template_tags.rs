@@ -164,17 +164,11 @@ fn string_end(text: &[u8], from: usize, quote: u8) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passages::test_text::show_masked;
     use proptest::prelude::*;
 
-    /// Returns the content with a `·` for each masked range.
     fn shown(content: &str) -> String {
-        let (mut text, mut at) = (String::new(), 0);
-        find(content, |range| {
-            text.push_str(&content[at..range.start]);
-            text.push('·');
-            at = range.end;
-        });
-        text + &content[at..]
+        show_masked(content, |content, visit| find(content, visit))
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub struct ListedCache {
     pub document_count: Option<u64>,
     pub tokens: Option<u64>,
     pub tokenizer: Option<String>,
-    /// Whether it matches its sources; `None` if nothing follows them.
+    /// True if it matches its sources; `None` if nothing follows them.
     pub fresh: Option<bool>,
     pub updated_at: Option<String>,
     /// The code of the failure, if it cannot be read.

@@ -143,7 +143,7 @@ struct EntryDetails {
     waker: AtomicWaker,
 }
 
-/// Which entries are used.
+/// The used and the free entries.
 struct Occupancy {
     free: Vec<usize>,
     /// The connections that are not evicted.

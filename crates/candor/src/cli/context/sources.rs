@@ -81,7 +81,7 @@ pub(super) struct BuildInputs {
 pub(super) struct RecordedArgs<'a> {
     pub(super) sources: Option<&'a Path>,
     pub(super) filter: &'a FilterArgs,
-    /// Whether passages are indexed, if a flag says so.
+    /// True if a flag asks for the index of passages, false if one forbids it.
     pub(super) passages: Option<bool>,
     pub(super) cache: &'a Path,
     pub(super) common: &'a CommonArgs,
@@ -297,7 +297,7 @@ pub(super) struct CacheArgs {
     pub(super) cache: PathBuf,
 }
 
-/// Whether passages are indexed.
+/// The flags about the index of passages.
 #[derive(Debug, Args)]
 pub(super) struct PassagesArgs {
     /// Index passages, as is the default

@@ -47,7 +47,7 @@ async fn agent_finds_reads_and_recovers_in_both_eras() {
             session.call_tool(call).await.unwrap()
         };
         let mut day = String::new();
-        // What is there?
+        // The agent lists the caches and one level of the first.
         let caches = structured(&call("context_list", json!({})).await);
         let cache = caches["caches"][0]["cache"].clone();
         let level = structured(&call("context_list", json!({ "cache": cache })).await);

@@ -12,12 +12,11 @@ pub enum Language {
     Ruby,
 }
 
-/// What definitions of a language look like.
+/// The form of the definitions of a language.
 pub(super) struct DefinitionTable {
     /// The words that may stand before a keyword.
     pub(super) modifiers: &'static [&'static str],
     pub(super) keywords: &'static [Keyword],
-    /// How nesting is recognised.
     pub(super) nesting: Nesting,
 }
 
@@ -27,7 +26,7 @@ pub(super) struct Keyword {
     pub(super) form: KeywordForm,
 }
 
-/// What follows a keyword.
+/// The text that follows a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeywordForm {
     /// A name.
