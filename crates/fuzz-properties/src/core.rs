@@ -1,12 +1,13 @@
 //! Any bytes get an answer that keeps the contract: one line, one JSON-RPC object, the id of the
 //! request.
 
+use crate::resources::{TEXT, resources};
 use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Server, Tool,
-    Tools, reply,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Resources,
+    Server, Tool, Tools, reply,
 };
 use candor_wire::{
     ClientRequest, Headers, Inbound, MessageSource, OfferedMethods, STATELESS_REVISION,
@@ -15,15 +16,22 @@ use candor_wire::{
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// A server with one tool that returns its arguments, or fails on demand.
-struct Mirror(Tools<Self>);
+/// A server with one tool that returns its arguments, or fails on demand, and with resources.
+pub(crate) struct Mirror {
+    tools: Tools<Self>,
+    resources: Arc<Resources<Self>>,
+}
 
 impl Server for Mirror {
     type Dialect = Candor<codes::Code>;
     type Notes = ();
 
     fn tools(&self) -> &Tools<Self> {
-        &self.0
+        &self.tools
+    }
+
+    fn resources(&self) -> Option<&Arc<Resources<Self>>> {
+        Some(&self.resources)
     }
 }
 
@@ -39,7 +47,10 @@ static DISPATCHER: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
         }
     };
     let tool = Tool::read_only("mirror", "Answers with its arguments.", schema, run);
-    let mirror = Mirror(Tools::new("mirror", "1").with(tool));
+    let mirror = Mirror {
+        tools: Tools::new("mirror", "1").with(tool),
+        resources: Arc::new(resources()),
+    };
     Dispatcher::new(
         mirror,
         Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -56,12 +67,18 @@ static DISPATCHER: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
 pub fn core(bytes: &[u8]) {
     one(bytes, &MessageSource::Stdio);
     one(bytes, &MessageSource::Http(Headers::default()));
-    let stateless = Headers {
-        version: Some(STATELESS_REVISION),
-        method: Some("tools/call"),
-        name: Some("mirror"),
-    };
-    one(bytes, &MessageSource::Http(stateless));
+    for (method, name) in [
+        ("tools/call", Some("mirror")),
+        ("resources/read", Some(TEXT)),
+        ("resources/list", None),
+    ] {
+        let stateless = Headers {
+            version: Some(STATELESS_REVISION),
+            method: Some(method),
+            name,
+        };
+        one(bytes, &MessageSource::Http(stateless));
+    }
 }
 
 fn one(bytes: &[u8], facts: &MessageSource<'_>) {

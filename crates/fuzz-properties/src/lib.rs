@@ -9,6 +9,7 @@ mod cache_document;
 mod cache_index;
 mod cache_manifest;
 mod core;
+mod resources;
 mod scanner;
 mod validator;
 
