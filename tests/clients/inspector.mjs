@@ -1,6 +1,6 @@
 // Runner for the `@modelcontextprotocol/inspector` command line: carries out
-// one order from stdin by running the inspector once per request, and reports
-// what it printed. Every request is a new connection (and, over stdio, a new
+// the order and the requests from stdin by running the inspector once per
+// request, and reports what it printed. Every request is a new connection (and, over stdio, a new
 // server process), so no state lasts from one call to the next.
 
 import { spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { refusal, resultFacts, run, serverFacts } from "./steps.mjs";
+import { partFacts, refusal, resultFacts, run, serverFacts } from "./steps.mjs";
 
 const ERAS = { handshake: "legacy", "2026-07-28": "modern" };
 
@@ -145,8 +145,12 @@ function openSession({ target, era }) {
   };
   return {
     async connect(signal) {
-      const { protocolVersion, serverInfo } = await request(signal, "initialize");
-      return { protocol: protocolVersion ?? null, server: serverFacts(serverInfo) };
+      const { protocolVersion, serverInfo, instructions } = await request(signal, "initialize");
+      return {
+        protocol: protocolVersion ?? null,
+        server: serverFacts(serverInfo),
+        instructions: instructions ?? null,
+      };
     },
     async list(signal) {
       const { tools } = await request(signal, "tools/list");
@@ -156,6 +160,13 @@ function openSession({ target, era }) {
       const json = JSON.stringify(given ?? {});
       const args = ["tools/call", `--tool-name=${name}`, `--tool-args-json=${json}`];
       return resultFacts(await request(signal, ...args));
+    },
+    // The inspector follows the cursors by itself.
+    async resources(_given, signal) {
+      return partFacts(await request(signal, "resources/list"), "resources");
+    },
+    async read({ uri }, signal) {
+      return partFacts(await request(signal, "resources/read", `--uri=${uri}`), "contents");
     },
     close() {
       rmSync(storage, { recursive: true, force: true });

@@ -1,6 +1,6 @@
-"""Runner for the Python `mcp` client: carries out one order from stdin and
-reports what that client shows its caller, one JSON line per step. Nothing
-here judges what it sees.
+"""Runner for the Python `mcp` client: carries out the order and the requests
+from stdin and reports what that client shows its caller, one JSON line per
+step. Nothing here judges what it sees.
 """
 
 import json
@@ -116,14 +116,43 @@ async def report_list(client):
     report(step="list", **facts)
 
 
-async def report_call(client, index, call):
+def part_facts(result, part):
+    """One member of a result under its own name, and the others as `extra`."""
+    members = result.model_dump(by_alias=True, mode="json", exclude_unset=True)
+    value = members.pop(part)
+    return {"outcome": "result", part: value, "extra": members}
+
+
+async def call_tool(client, call):
+    return result_facts(await client.call_tool(call["name"], call.get("arguments")))
+
+
+async def list_resources(client, given):
+    return part_facts(await client.list_resources(**given), "resources")
+
+
+async def read_resource(client, given):
+    return part_facts(await client.read_resource(given["uri"]), "contents")
+
+
+# The kinds of requests, which are also the names of their steps.
+REQUESTS = {"call": call_tool, "resources": list_resources, "read": read_resource}
+
+
+async def report_request(client, index, request):
+    [(kind, given)] = request.items()
     try:
         with anyio.fail_after(STEP_LIMIT_S):
-            result = await client.call_tool(call["name"], call.get("arguments"))
-        facts = result_facts(result)
+            facts = await REQUESTS[kind](client, given)
     except Exception as error:
         facts = failure_facts(error)
-    report(step="call", index=index, **facts)
+    report(step=kind, index=index, **facts)
+
+
+async def read_line():
+    """The next line of stdin as JSON, or None at its end."""
+    line = await anyio.to_thread.run_sync(sys.stdin.readline)
+    return json.loads(line) if line else None
 
 
 class Progress:
@@ -134,12 +163,13 @@ class Progress:
         self.reported = False
 
 
-async def run_session(order, progress):
-    """Connects, lists, calls and closes.
+async def run_session(progress):
+    """Connects, lists, carries out requests until the input ends, and closes.
 
     The client enters task groups that outlive connect, so one scope around
     the whole session carries the limits of its first and last step.
     """
+    order = await read_line()
     with anyio.CancelScope() as scope:
         scope.deadline = anyio.current_time() + STEP_LIMIT_S
         async with AsyncExitStack() as stack:
@@ -150,11 +180,14 @@ async def run_session(order, progress):
                 ok=True,
                 protocol=client.protocol_version,
                 server=server_facts(client.server_info),
+                instructions=client.instructions,
             )
             progress.step = "close"
             await report_list(client)
-            for index, call in enumerate(order.get("calls", [])):
-                await report_call(client, index, call)
+            index = 0
+            while (request := await read_line()) is not None:
+                await report_request(client, index, request)
+                index += 1
             progress.reported = True
             scope.deadline = anyio.current_time() + STEP_LIMIT_S
     if scope.cancelled_caught:
@@ -166,7 +199,7 @@ def main():
     keep_loopback_direct()
     progress = Progress()
     try:
-        anyio.run(run_session, json.load(sys.stdin), progress)
+        anyio.run(run_session, progress)
     except Exception as error:
         report(step=progress.step, ok=False, **failure_facts(error))
     return 0 if progress.reported else 1

@@ -1,22 +1,26 @@
-// The part every Node runner shares: it reads the order from stdin, takes a
-// session through connect, list, calls and close under one time limit each,
-// and prints one JSON line per step. What a step finds out is the session's
-// business; nothing here judges it.
+// The part every Node runner shares: it reads the order and the requests from
+// stdin, takes a session through connect, list, each request and close under
+// one time limit each, and prints one JSON line per step. What a step finds out
+// is the session's business; nothing here judges it.
+
+import { createInterface } from "node:readline";
 
 const STEP_LIMIT_MS = 10_000;
 
 class StepTimeout extends Error {}
 
 // Runs one order. `openSession(order)` gives an object with
-//   connect(signal) -> {protocol, server},
+//   connect(signal) -> {protocol, server, instructions},
 //   list(signal)    -> names of the tools,
-//   call({name, arguments}, signal) -> the facts of one outcome,
+//   call({name, arguments}, signal), resources({cursor}, signal),
+//   read({uri}, signal) -> the facts of one outcome,
 //   close()         -> nothing,
 //   failure(error)  -> the facts of an outcome that came as an exception.
 export async function run(openSession) {
   keepStdoutForReports();
   process.on("unhandledRejection", (error) => console.error(error));
   process.exitCode = await runOrder(openSession);
+  process.stdin.destroy();
   endOnceIdle();
 }
 
@@ -27,12 +31,10 @@ function endOnceIdle() {
 }
 
 async function runOrder(openSession) {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   let session;
-  let calls;
   try {
-    const order = await readOrder();
-    calls = order.calls ?? [];
-    session = openSession(order);
+    session = openSession(await readLine(lines));
   } catch (error) {
     report({ step: "connect", ok: false, ...refusal(error) });
     return 1;
@@ -45,7 +47,7 @@ async function runOrder(openSession) {
   }
   report({ step: "connect", ok: true, ...connected.value });
   await reportList(session);
-  await reportCalls(session, calls);
+  await reportRequests(session, lines);
   await reportClose(session);
   return 0;
 }
@@ -55,10 +57,13 @@ async function reportList(session) {
   report({ step: "list", ...(listed.failed ?? { tools: listed.value }) });
 }
 
-async function reportCalls(session, calls) {
-  for (const [index, call] of calls.entries()) {
-    const done = await step(session, (signal) => session.call(call, signal));
-    report({ step: "call", index, ...(done.failed ?? done.value) });
+// A request is an object with one member: the name of its step.
+async function reportRequests(session, lines) {
+  let request;
+  for (let index = 0; (request = await readLine(lines)) !== undefined; index += 1) {
+    const [[kind, given]] = Object.entries(request);
+    const done = await step(session, (signal) => session[kind](given, signal));
+    report({ step: kind, index, ...(done.failed ?? done.value) });
   }
 }
 
@@ -93,10 +98,10 @@ function limited(action) {
   });
 }
 
-async function readOrder() {
-  let text = "";
-  for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
-  return JSON.parse(text);
+// The next line of stdin as JSON, or undefined at its end.
+async function readLine(lines) {
+  const { value, done } = await lines.next();
+  return done ? undefined : JSON.parse(value);
 }
 
 function report(line) {
@@ -130,6 +135,12 @@ export function resultFacts(result) {
     meta: _meta ?? null,
     extra,
   };
+}
+
+// One member of a result under its own name, and the others as `extra`.
+export function partFacts(result, part) {
+  const { [part]: value, ...extra } = result;
+  return { outcome: "result", [part]: value, extra };
 }
 
 // Name and version of a server, without whatever else it says of itself.

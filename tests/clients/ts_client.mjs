@@ -1,10 +1,11 @@
-// Runner for the TypeScript `@modelcontextprotocol/client`: carries out one
-// order from stdin and reports what that client shows its caller. This client
-// speaks both eras; left alone it uses the initialize handshake.
+// Runner for the TypeScript `@modelcontextprotocol/client`: carries out the
+// order and the requests from stdin and reports what that client shows its
+// caller. This client speaks both eras; left alone it uses the initialize
+// handshake.
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
+import { partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
 
 function openTransport(target) {
   switch (target.kind) {
@@ -44,6 +45,7 @@ function openSession({ target, era }) {
       return {
         protocol: client.getNegotiatedProtocolVersion() ?? null,
         server: serverFacts(client.getServerVersion()),
+        instructions: client.getInstructions() ?? null,
       };
     },
     async list(signal) {
@@ -54,6 +56,14 @@ function openSession({ target, era }) {
     async call(call, signal) {
       answers.forget();
       return resultFacts(await client.callTool(call, { signal }));
+    },
+    async resources(given, signal) {
+      answers.forget();
+      return partFacts(await client.listResources(given, { signal }), "resources");
+    },
+    async read(given, signal) {
+      answers.forget();
+      return partFacts(await client.readResource(given, { signal }), "contents");
     },
     async close() {
       await transport.terminateSession?.();

@@ -1,11 +1,11 @@
 // Runner for the TypeScript `@modelcontextprotocol/sdk` client: carries out
-// one order from stdin and reports what that client shows its caller. This
-// client knows the initialize handshake only.
+// the order and the requests from stdin and reports what that client shows its
+// caller. This client knows the initialize handshake only.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
+import { partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
 
 function openTransport(target) {
   switch (target.kind) {
@@ -57,6 +57,7 @@ function openSession({ target, era }) {
       return {
         protocol: negotiated.revision,
         server: serverFacts(client.getServerVersion()),
+        instructions: client.getInstructions() ?? null,
       };
     },
     list(signal) {
@@ -66,6 +67,14 @@ function openSession({ target, era }) {
     async call(call, signal) {
       answers.forget();
       return resultFacts(await client.callTool(call, undefined, { signal }));
+    },
+    async resources(given, signal) {
+      answers.forget();
+      return partFacts(await client.listResources(given, { signal }), "resources");
+    },
+    async read(given, signal) {
+      answers.forget();
+      return partFacts(await client.readResource(given, { signal }), "contents");
     },
     async close() {
       await transport.terminateSession?.();

@@ -3,6 +3,7 @@
 //! An outcome is written as the runners report it (`tests/clients/README.md`); points in time are `TIME`,
 //! ids of orders `ord_ID`.
 
+use crate::context::fixture::{ContextFixture, error_object};
 use serde_json::{Value, json};
 
 /// The tools of the playground, as listed.
@@ -25,6 +26,13 @@ pub(crate) const ORDERS: &[&str] = &[
     "get-products",
     "get-returns",
     "update-order",
+];
+
+/// The tools of version 0 of the context server, as listed.
+pub(crate) const CONTEXT_V0: &[&str] = &[
+    "context.inspect_cache",
+    "context.list_caches",
+    "context.resolve",
 ];
 
 /// The form of a failure in a dialect with two forms.
@@ -253,6 +261,39 @@ pub(crate) fn weather() -> Vec<Case> {
             "forecast",
             arguments("Pune"),
             neutral(unknown_sentence, unknown),
+        ),
+    ]
+}
+
+/// Version 0 of the context server on a directory with `cache` and `docs`: each tool, and a failure. The texts
+/// are those of the commands.
+pub(crate) fn context_v0(fixture: &ContextFixture) -> Vec<Case> {
+    let caches =
+        r#"{"caches":[{"path":"cache","has_manifest":true},{"path":"docs","has_manifest":false}]}"#;
+    let inspect = fixture.run_ok(&["inspect", "--cache", "cache"]);
+    let inspect: Value = serde_json::from_str(&inspect).expect("`inspect` prints JSON");
+    let resolve = |cache: &str| json!({ "cache": cache, "query": "fox", "budget": 9 });
+    let resolved = fixture.resolve("cache", "fox", "9").stdout;
+    vec![
+        Case::new(
+            "context.list_caches",
+            json!({}),
+            result(caches.to_owned(), json!({})),
+        ),
+        Case::new(
+            "context.inspect_cache",
+            json!({ "cache": "cache" }),
+            result(inspect.to_string(), json!({})),
+        ),
+        Case::new(
+            "context.resolve",
+            resolve("cache"),
+            result(resolved, json!({})),
+        ),
+        Case::new(
+            "context.resolve",
+            resolve("nowhere"),
+            failed(error_object("cache_missing"), json!({})),
         ),
     ]
 }

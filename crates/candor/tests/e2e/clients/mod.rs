@@ -1,5 +1,5 @@
-//! Real MCP clients against the playground, the order tools and the example server: each must show its caller
-//! every success and every failure of every dialect.
+//! Real MCP clients against the playground, the order tools, the context servers and the example server: each
+//! must show its caller every success and every failure of every dialect.
 
 mod cases;
 mod external;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The era that a client uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Era {
-    /// The era that the job requests; `None` for the default of the client.
+    /// The era that the order requests; `None` for the default of the client.
     pub(crate) requested: Option<&'static str>,
     /// The revision that client and server then use.
     pub(crate) negotiated: &'static str,
@@ -80,7 +80,7 @@ impl Expected<'_> {
         } else {
             Value::Null
         };
-        let connect = json!({ "step": "connect", "ok": true, "protocol": self.era.negotiated, "server": server });
+        let connect = json!({ "step": "connect", "ok": true, "protocol": self.era.negotiated, "server": server, "instructions": null });
         let list = json!({ "step": "list", "tools": self.tools });
         let calls = self.cases.iter().enumerate().map(|(index, case)| {
             let mut step = json!({ "step": "call", "index": index });

@@ -1,7 +1,7 @@
 //! A day of an agent, through the official Rust client: it looks around, searches, reads on to the end,
 //! mends a wrong id from the answer alone, and reads a resource.
 
-use crate::context::fixture::ContextFixture;
+use crate::context::fixture::{ContextFixture, run_command};
 use crate::fixture::context;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ProtocolVersion, ReadResourceRequestParams,
@@ -13,7 +13,20 @@ use std::fs;
 use std::process::Stdio;
 use tokio::process::Command;
 
-const GUIDE: &str = "# Merging\n\nMerge a branch with `git merge`.\n\n## Undo\n\nRevert the merge commit with `git revert -m 1`.\nThen push.\n";
+/// The document that the agent looks for.
+pub(crate) const GUIDE: &str = "# Merging\n\nMerge a branch with `git merge`.\n\n## Undo\n\nRevert the merge commit with `git revert -m 1`.\nThen push.\n";
+
+/// Returns the directory of the caches that the agent is given, with the same bytes in every run.
+pub(crate) fn caches() -> ContextFixture {
+    let fixture = ContextFixture::empty();
+    fixture.write("docs/guide/Merging.md", GUIDE);
+    fixture.write("docs/install.md", "# Install\n\nRun the installer.\n");
+    fs::create_dir(fixture.path("caches")).unwrap();
+    let mut build = fixture.command(&["build", "--sources", "docs", "--cache", "caches/docs"]);
+    build.env("SOURCE_DATE_EPOCH", "1700000000");
+    assert_eq!(run_command(build).code, 0);
+    fixture
+}
 
 fn structured(result: &CallToolResult) -> Value {
     result.structured_content.clone().unwrap()
@@ -21,11 +34,7 @@ fn structured(result: &CallToolResult) -> Value {
 
 #[tokio::test]
 async fn agent_finds_reads_and_recovers_in_both_eras() {
-    let fixture = ContextFixture::empty();
-    fixture.write("docs/guide/Merging.md", GUIDE);
-    fixture.write("docs/install.md", "# Install\n\nRun the installer.\n");
-    fs::create_dir(fixture.path("caches")).unwrap();
-    fixture.build("docs", "caches/docs");
+    let fixture = caches();
     let eras = [
         ClientLifecycleMode::Initialize,
         ClientLifecycleMode::Discover {

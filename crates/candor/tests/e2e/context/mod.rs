@@ -1,7 +1,7 @@
 //! The program `context` and its server on stdio, compared byte
 //! for byte.
 
-mod agents_day;
+pub(crate) mod agents_day;
 mod arguments;
 mod build_errors;
 mod changes;

@@ -74,6 +74,41 @@ fn server_info_is_the_same_in_both_eras() {
     );
 }
 
+/// The published server of this format speaks the revision 2024-11-05.
+#[test]
+fn client_of_the_published_server_finds_its_three_tools() {
+    let fixture = ContextFixture::with_cache();
+    let mut server = fixture.serve(&[]);
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        server.ask(initialize),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"2024-11-05","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"candor-context","version":"{version}"}}}}}}"#
+        )
+    );
+    server
+        .stdio()
+        .send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    // The list is the next answer: the notification has none.
+    let list = server.ask(LIST);
+    for name in ["resolve", "list_caches", "inspect_cache"] {
+        assert!(
+            list.contains(&format!(r#"{{"name":"context.{name}","#)),
+            "{list}"
+        );
+    }
+    assert_eq!(list.matches(r#""inputSchema""#).count(), 3);
+    let text = server.call("context.list_caches", "{}").unwrap();
+    assert_eq!(
+        text,
+        r#"{"caches":[{"path":"cache","has_manifest":true},{"path":"docs","has_manifest":false}]}"#
+    );
+    // Resources and instructions belong to version 1.
+    let read = server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"resources/list"}"#);
+    assert!(read.contains(r#""code":-32601"#), "{read}");
+}
+
 /// The new era adds only `resultType`.
 #[test]
 fn result_contains_only_a_text() {

@@ -3,13 +3,17 @@
 //! A member that a client drops or changes is declared here as a quirk of that client, with its consequence for
 //! users. `rust_sdk` makes the same calls with the Rust client.
 
+mod agents_day;
 mod runner;
 
 use super::cases::{self, Case, Form};
 use super::report::{Era, Expected, HANDSHAKE, STATELESS};
 use super::target::{HttpServer, OrderStore, Target};
+use crate::context::fixture::ContextFixture;
+use crate::fixture::CANDOR;
 use runner::Language;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// One client.
 struct Client {
@@ -96,6 +100,15 @@ const INSPECTOR: Client = Client {
     },
 };
 
+/// Returns true, and records that the test is skipped, if the clients are not installed.
+fn is_skipped() -> bool {
+    let is_skipped = !runner::is_installed();
+    if is_skipped {
+        candor_testkit::skip("the MCP clients are not installed: `cargo xtask test` installs them");
+    }
+    is_skipped
+}
+
 fn drop_extra(outcome: &mut Value, member: &str) {
     if let Some(Value::Object(extra)) = outcome.get_mut("extra") {
         extra.shift_remove(member);
@@ -151,6 +164,24 @@ impl Client {
         }
     }
 
+    /// Version 0 of the context server, which clients of the published servers are configured for.
+    fn check_context_v0(&self) {
+        let fixture = ContextFixture::with_cache();
+        let root = fixture.root().to_str().expect("the root is UTF-8");
+        let target = Target::Stdio {
+            program: PathBuf::from(CANDOR),
+            args: ["context", "serve", "--root", root]
+                .map(String::from)
+                .into(),
+        };
+        let server = ("candor-context", env!("CARGO_PKG_VERSION"));
+        let cases = cases::context_v0(&fixture);
+        for era in self.eras {
+            let form = Form::Result;
+            self.drive(&target, *era, server, cases::CONTEXT_V0, &cases, form);
+        }
+    }
+
     /// The example server, whose failures have to fit the `outputSchema` that it publishes.
     fn check_weather(&self) {
         let (target, server) = (Target::weather(), ("weather", "1.0.0"));
@@ -188,15 +219,13 @@ impl Client {
     }
 
     fn check_everything(&self) {
-        if !runner::is_installed() {
-            candor_testkit::skip(
-                "the MCP clients are not installed: `cargo xtask test` installs them",
-            );
+        if is_skipped() {
             return;
         }
         self.check_every_failure();
         self.check_the_other_form();
         self.check_orders();
+        self.check_context_v0();
         self.check_weather();
     }
 }

@@ -88,7 +88,8 @@ fn introduction(session: &Session) -> Value {
         "step": "connect",
         "ok": true,
         "protocol": server.protocol_version,
-        "server": server.server_info.as_ref().map(name)
+        "server": server.server_info.as_ref().map(name),
+        "instructions": server.instructions
     })
 }
 
