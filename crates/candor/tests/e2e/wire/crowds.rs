@@ -3,9 +3,11 @@
 use crate::fixture::CANDOR;
 use crate::requests::call;
 use crate::wire::answers::{error, result};
-use crate::wire::fixture::{MANY_CONNECTIONS, http, poll_until};
-use candor_testkit::{Connection, Http, is_long};
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use crate::wire::fixture::{
+    MANY_CONNECTIONS, connect_idle, http, metric, poll_until, raise_open_files,
+};
+use candor_testkit::{Http, is_long};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,16 +22,6 @@ const SOON: Duration = Duration::from_secs(if cfg!(debug_assertions) { 5 } else 
 
 const MIB: u64 = 1024 * 1024;
 
-/// Lets this process open as many files as it may.
-fn raise_open_files() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    setrlimit(Resource::Nofile, raised).unwrap();
-}
-
 /// Starts a playground that may open 256 files, and therefore has room for 128 connections.
 fn small_server(flags: &[&str]) -> Http {
     let script = r#"ulimit -n 256; exec "$0" "$@""#;
@@ -38,37 +30,12 @@ fn small_server(flags: &[&str]) -> Http {
     Http::spawn("sh", &arguments)
 }
 
-/// Opens connections that ask for the health and then stay idle.
-fn connect_idle(server: &Http, count: usize) -> Vec<Connection<'_>> {
-    let request = format!("GET /health HTTP/1.1\r\nHost: {}\r\n\r\n", server.address());
-    let mut all: Vec<_> = (0..count)
-        .map(|_| {
-            let mut connection = server.connect();
-            connection.send(&request);
-            connection
-        })
-        .collect();
-    for connection in &mut all {
-        // One that was evicted already is closed.
-        if let Ok(Some(response)) = connection.try_response() {
-            assert_eq!(response.status, 200);
-        }
-    }
-    all
-}
-
 /// Sends a ping on a new connection and returns the time until its answer.
 fn time_of_ping(server: &Http, headers: &[(&str, &str)]) -> Duration {
     let start = Instant::now();
     let response = server.post(PING, headers);
     assert_eq!((response.status, response.text()), (200, result("1", "{}")));
     start.elapsed()
-}
-
-fn metric(server: &Http, name: &str) -> u64 {
-    let text = server.get("/metrics", &[]).text();
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.map_or(0, |value| value.trim().parse().unwrap())
 }
 
 fn open_files(server: &mut Http) -> usize {

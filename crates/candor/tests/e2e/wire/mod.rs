@@ -8,7 +8,7 @@ mod connections;
 mod crowds;
 mod dialects;
 mod eras;
-mod fixture;
+pub(crate) mod fixture;
 mod half_closed;
 mod header_arguments;
 mod in_flight;

@@ -4,6 +4,7 @@
 //! users. `rust_sdk` makes the same calls with the Rust client.
 
 mod agents_day;
+mod idle_peers;
 mod runner;
 
 use super::cases::{self, Case, Form};
