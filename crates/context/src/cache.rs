@@ -33,6 +33,8 @@ pub(crate) struct Cache {
     index: Arc<DocumentIndex>,
     /// Opened or built at the first query for passages.
     passages: OnceLock<Arc<PassageIndex>>,
+    /// Found at the first request that counts tokens.
+    tokenizer: OnceLock<Tokenizer>,
     recent: RecentDocuments,
     /// Loaded at the first request that names a document.
     contents: OnceLock<Arc<CacheContents>>,
@@ -161,6 +163,7 @@ impl Cache {
             proof,
             index,
             passages,
+            tokenizer: OnceLock::new(),
             recent: RecentDocuments::default(),
             contents: OnceLock::new(),
             was_hashed,
@@ -431,6 +434,33 @@ impl Cache {
         Ok(Arc::clone(self.passages.get_or_init(|| Arc::new(index))))
     }
 
+    /// Returns the tokenizer of the index of passages in the cache. Without one, bytes are counted.
+    pub(crate) fn tokenizer(&self) -> Tokenizer {
+        if let Some(index) = self.passages.get() {
+            return index.tokenizer();
+        }
+        *self.tokenizer.get_or_init(|| {
+            let Some(index) = self.stored_passage_index() else {
+                return Tokenizer::default();
+            };
+            // The next search uses it.
+            let index = self.passages.get_or_init(|| Arc::new(index));
+            index.tokenizer()
+        })
+    }
+
+    /// Returns the tokens of documents, as lists have them. They are not counted anew: with a vocabulary
+    /// they are the sum of the tokens of the passages.
+    pub(crate) fn document_tokens(&self) -> DocumentTokens<'_> {
+        let tokenizer = self.tokenizer();
+        let index = self.passages.get();
+        DocumentTokens {
+            tokenizer,
+            sizes: &self.index,
+            passages: index.filter(|_| tokenizer != Tokenizer::Bytes4),
+        }
+    }
+
     /// Returns the index of passages in the cache, or `None` if it is missing or corrupt.
     pub(crate) fn stored_passage_index(&self) -> Option<PassageIndex> {
         let file = self
@@ -472,6 +502,37 @@ impl Cache {
             }
             _ => Err(CacheAccessError::Changed),
         }
+    }
+}
+
+/// The tokens of the documents of a cache, counted when it was built.
+pub(crate) struct DocumentTokens<'c> {
+    tokenizer: Tokenizer,
+    sizes: &'c DocumentIndex,
+    /// The index that has the counts of a vocabulary.
+    passages: Option<&'c Arc<PassageIndex>>,
+}
+
+impl DocumentTokens<'_> {
+    pub(crate) fn tokenizer(&self) -> Tokenizer {
+        self.tokenizer
+    }
+
+    /// Returns the tokens of a document with this content.
+    pub(crate) fn of(&self, document: u32, content: &str) -> u64 {
+        match self.passages {
+            Some(index) => index.document_tokens(document),
+            None => Tokenizer::Bytes4.count(content),
+        }
+    }
+
+    pub(crate) fn sum(&self) -> u64 {
+        let sizes = self.sizes.sizes();
+        let tokens = |document| match self.passages {
+            Some(index) => index.document_tokens(document),
+            None => sizes.tokens(document),
+        };
+        (0..sizes.documents() as u32).map(tokens).sum()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::format::cache_problem::{CacheProblem, CacheProblemKind};
 use crate::format::manifest::MANIFEST;
 use crate::query::request::Query;
 use crate::read::failure::{ReadFailure, UnknownCache, UnknownDocument};
+use crate::read::violations::{ambiguous_id, mixed_tokenizers, one};
 use candor_fault::{Cause, ClientText, Fault};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -129,6 +130,12 @@ impl ReadFailure {
             ReadFailure::Arguments(violations) => v1::InvalidArguments
                 .fault()
                 .with_violations(violations.clone()),
+            ReadFailure::MixedTokenizers(caches) => v1::InvalidArguments
+                .fault()
+                .with_violations(one(mixed_tokenizers(caches))),
+            ReadFailure::Ambiguous { caches, .. } => v1::InvalidArguments
+                .fault()
+                .with_violations(one(ambiguous_id(caches))),
             ReadFailure::UnknownCache(unknown) => v1::CacheMissing
                 .fault()
                 .with_message(unknown_cache_text(unknown)),

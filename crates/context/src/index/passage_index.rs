@@ -9,6 +9,7 @@ use crate::passages::{
 };
 use crate::tokenizer::Tokenizer;
 use std::fs::File;
+use std::ops::Range;
 
 /// The file of the index of passages in a cache.
 pub(crate) const PASSAGES_FILE: &str = "passages.idx";
@@ -130,6 +131,12 @@ impl PassageNumbering {
         self.0.len() - 1
     }
 
+    /// Returns the numbers of the passages of a document.
+    fn passages_of(&self, document: u32) -> Range<usize> {
+        let begin = |document: usize| self.0.get(document).map_or(0, |begin| *begin as usize);
+        begin(document as usize)..begin(document as usize + 1)
+    }
+
     /// Maps passages to another numbering, in which documents have the numbers `documents`.
     pub(crate) fn renumbered(
         &self,
@@ -236,6 +243,13 @@ impl PassageIndex {
     /// Returns the tokenizer that has counted its passages.
     pub(crate) fn tokenizer(&self) -> Tokenizer {
         self.tokenizer
+    }
+
+    /// Returns the tokens of the passages of a document.
+    pub(crate) fn document_tokens(&self, document: u32) -> u64 {
+        let passages = self.numbering.passages_of(document);
+        let facts = self.facts.get(passages).unwrap_or_default();
+        facts.iter().map(|one| u64::from(one.tokens)).sum()
     }
 
     pub(crate) fn numbering(&self) -> &PassageNumbering {

@@ -1,9 +1,7 @@
 //! Reads a document, or a part of it, within a token budget.
 
-use crate::MAX_SERVED;
 use crate::cache::{Cache, CacheAccessError};
 use crate::format::document::Document;
-use crate::index::words::tokens;
 use crate::passages::{Syntax, title};
 use crate::query::request::TokenBudget;
 use crate::read::answers::DocumentAnswer;
@@ -11,13 +9,11 @@ use crate::read::catalogue::{Catalogue, NamedCache, find_named};
 use crate::read::failure::{ReadFailure, UnknownDocument};
 use crate::read::near::NearIds;
 use crate::read::text_parts::{count_lines, fitting, lines_of, range_of_lines};
-use crate::read::violations::{listed, one, violation};
+use crate::read::violations::{one, violation};
+use crate::tokenizer::Tokenizer;
 use candor_fault::Violation;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ops::Range;
-
-/// The name of the rule by which tokens are counted: bytes / 4, rounded up.
-pub(crate) const TOKENIZER: &str = "bytes4";
 
 /// A request for a document.
 #[derive(Debug, Clone)]
@@ -72,22 +68,10 @@ impl Catalogue {
         match holders.as_slice() {
             [holder] => Ok(holder),
             [] => Err(self.unknown_document(caches, id)?),
-            several => {
-                let names: Vec<&str> = several.iter().map(|cache| cache.name.as_str()).collect();
-                Err(ReadFailure::Arguments(one(Violation {
-                    hint: Some(format!(
-                        "the id is in the caches {}",
-                        listed(&names, MAX_SERVED)
-                    )),
-                    ..violation(
-                        "cache",
-                        "required",
-                        String::from("must be given, because several caches have this id"),
-                        &Value::Null,
-                        String::from("the name of one of these caches"),
-                    )
-                })))
-            }
+            several => Err(ReadFailure::Ambiguous {
+                id: id.to_owned(),
+                caches: several.iter().map(|cache| cache.name.clone()).collect(),
+            }),
         }
     }
 
@@ -139,24 +123,28 @@ fn read(
             current,
         }));
     }
-    Ok(part_of(&document, request).map(|part| DocumentAnswer {
-        cache: cache.name.clone(),
-        cache_version: open.version().to_string(),
-        id: document.id.clone(),
-        version: current,
-        source: document.source.clone(),
-        title: title(&document.content, Syntax::of(&document.id)),
-        lines: part.lines,
-        range: offsets(&part.range),
-        total_lines: part.total_lines,
-        total_bytes: document.content.len() as u64,
-        content: document.content[part.range.clone()].to_owned(),
-        tokens: tokens(part.range.len() as u64),
-        tokenizer: TOKENIZER.to_owned(),
-        next: (part.range.end < part.asked.end).then(|| offsets(&(part.range.end..part.asked.end))),
-        budget: request.budget.tokens(),
-        one_cache: false,
-    }))
+    let tokenizer = open.tokenizer();
+    Ok(
+        part_of(&document, request, tokenizer).map(|part| DocumentAnswer {
+            cache: cache.name.clone(),
+            cache_version: open.version().to_string(),
+            id: document.id.clone(),
+            version: current,
+            source: document.source.clone(),
+            title: title(&document.content, Syntax::of(&document.id)),
+            lines: part.lines,
+            range: offsets(&part.range),
+            total_lines: part.total_lines,
+            total_bytes: document.content.len() as u64,
+            content: document.content[part.range.clone()].to_owned(),
+            tokens: part.tokens,
+            tokenizer: tokenizer.name().to_owned(),
+            next: (part.range.end < part.asked.end)
+                .then(|| offsets(&(part.range.end..part.asked.end))),
+            budget: request.budget.tokens(),
+            one_cache: false,
+        }),
+    )
 }
 
 fn offsets(range: &Range<usize>) -> [u64; 2] {
@@ -169,11 +157,16 @@ struct ReturnedPart {
     asked: Range<usize>,
     /// The beginning of it, as far as it fits the budget.
     range: Range<usize>,
+    tokens: u64,
     lines: Option<[u64; 2]>,
     total_lines: u64,
 }
 
-fn part_of(document: &Document, request: &DocumentRequest) -> Result<ReturnedPart, ReadFailure> {
+fn part_of(
+    document: &Document,
+    request: &DocumentRequest,
+    tokenizer: Tokenizer,
+) -> Result<ReturnedPart, ReadFailure> {
     let text = &document.content;
     let total_lines = count_lines(text);
     let asked = match request.part {
@@ -184,14 +177,21 @@ fn part_of(document: &Document, request: &DocumentRequest) -> Result<ReturnedPar
             .map_err(|reason| ReadFailure::Arguments(one(wrong_range([from, to], reason, text))))?,
     };
     let budget = request.budget.tokens();
-    let length = fitting(&text[asked.clone()], |length| {
-        tokens(length as u64) <= budget
-    });
+    let part = &text[asked.clone()];
+    let (length, tokens) = match tokenizer.count_at_most(part, budget) {
+        Ok(tokens) => (part.len(), tokens),
+        Err(guess) => {
+            let fits = |length: usize| tokenizer.count_at_most(&part[..length], budget).is_ok();
+            let length = fitting(part, guess, fits);
+            (length, tokenizer.count(&part[..length]))
+        }
+    };
     let range = asked.start..asked.start + length;
     Ok(ReturnedPart {
         lines: lines_of(text, &range),
         asked,
         range,
+        tokens,
         total_lines,
     })
 }
@@ -267,11 +267,16 @@ mod tests {
     }
 
     /// Reads a part and everything after it by the ranges of the rests. Returns the pieces.
-    fn read_on(document: &Document, part: DocumentPart, budget: u64) -> Vec<String> {
+    fn read_on(
+        document: &Document,
+        part: DocumentPart,
+        budget: u64,
+        tokenizer: Tokenizer,
+    ) -> Vec<String> {
         let mut pieces = Vec::new();
         let mut part = part;
         loop {
-            let read = part_of(document, &request(part, budget)).unwrap();
+            let read = part_of(document, &request(part, budget), tokenizer).unwrap();
             let piece = &document.content[read.range.clone()];
             let lines = read.lines.unwrap_or([0, 0]);
             let all: Vec<&str> = document.content.split_inclusive('\n').collect();
@@ -302,12 +307,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_on_gives_the_document_back(text in text(), budget in 1u64..20) {
+        fn reading_on_gives_the_document_back(text in text(), budget in 1u64..20, o200k: bool) {
+            let tokenizer = Tokenizer::ALL[usize::from(o200k)];
             let document = document(&text);
-            let pieces = read_on(&document, DocumentPart::Whole, budget);
+            let pieces = read_on(&document, DocumentPart::Whole, budget, tokenizer);
             prop_assert_eq!(pieces.concat(), text.clone());
+            let mut rest = text.as_str();
             for piece in &pieces {
-                prop_assert!(tokens(piece.len() as u64) <= budget);
+                // A character is never split, even if it is more than the budget.
+                let is_one = piece.chars().count() == 1 && tokenizer == Tokenizer::O200k;
+                prop_assert!(tokenizer.count(piece) <= budget || is_one);
+                // A line that fits is not left to the next answer.
+                let longer = rest.split_inclusive('\n').next().unwrap_or("");
+                let whole = piece.len() == rest.len() || piece.ends_with('\n');
+                prop_assert!(whole || tokenizer.count(longer) > budget);
+                if piece.ends_with('\n') && piece.len() < rest.len() && !is_one {
+                    let next = rest[piece.len()..].split_inclusive('\n').next().unwrap_or("");
+                    let longer = &rest[..piece.len() + next.len()];
+                    prop_assert!(tokenizer.count(longer) > budget);
+                }
+                rest = &rest[piece.len()..];
             }
             let total = count_lines(&text);
             if total > 0 {
@@ -315,7 +334,7 @@ mod tests {
                 let (from, to) = (from.min(to), from.max(to));
                 let lines = text.split_inclusive('\n');
                 let expected: String = lines.skip(from as usize - 1).take((to - from + 1) as usize).collect();
-                let pieces = read_on(&document, DocumentPart::Lines(from, to), budget);
+                let pieces = read_on(&document, DocumentPart::Lines(from, to), budget, tokenizer);
                 prop_assert_eq!(pieces.concat(), expected);
             }
         }
@@ -324,11 +343,11 @@ mod tests {
         fn wrong_ranges_are_refused(text in text(), from in 0u64..60, to in 0u64..60) {
             let document = document(&text);
             let right = text.get(from as usize..to as usize).is_some() && from <= to;
-            let read = part_of(&document, &request(DocumentPart::Range(from, to), 1000));
+            let read = part_of(&document, &request(DocumentPart::Range(from, to), 1000), Tokenizer::Bytes4);
             prop_assert_eq!(read.is_ok(), right);
             let total = count_lines(&text);
             let right = from >= 1 && from <= to && from <= total;
-            let read = part_of(&document, &request(DocumentPart::Lines(from, to), 1000));
+            let read = part_of(&document, &request(DocumentPart::Lines(from, to), 1000), Tokenizer::Bytes4);
             prop_assert_eq!(read.is_ok(), right);
         }
     }

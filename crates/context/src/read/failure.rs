@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, QueryFlaw};
 use crate::read::violations::{of_budget, of_query, one};
+use crate::tokenizer::Tokenizer;
 use candor_fault::Violations;
 
 /// A failure of a search, of reading a document or of a list.
@@ -16,6 +17,14 @@ pub enum ReadFailure {
         failure: Failure,
     },
     UnknownDocument(UnknownDocument),
+    /// The caches of a search count tokens in different ways.
+    MixedTokenizers(Vec<(String, Tokenizer)>),
+    /// Several caches have a document with this id, and the call does not name one.
+    Ambiguous {
+        id: String,
+        /// The names of these caches.
+        caches: Vec<String>,
+    },
     /// No document of the cache is below this folder.
     UnknownFolder {
         cache: String,

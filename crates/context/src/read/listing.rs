@@ -5,7 +5,6 @@ use crate::faults::code_of_read_failure;
 use crate::passages::{Syntax, title};
 use crate::read::answers::{CachesAnswer, LevelAnswer, LevelEntry, ListAnswer, ListedCache};
 use crate::read::catalogue::{Catalogue, NamedCache, find_named};
-use crate::read::document::TOKENIZER;
 use crate::read::document_ids::DocumentIds;
 use crate::read::failure::ReadFailure;
 use crate::read::violations::{missing_cache, one, violation};
@@ -58,15 +57,13 @@ impl Catalogue {
 
     fn describe(&self, cache: &NamedCache) -> ListedCache {
         let described = self.query(cache, |open| {
-            let sizes = open.index().sizes();
-            let documents = sizes.documents();
-            let tokens = (0..documents as u32).map(|number| sizes.tokens(number));
+            let tokens = open.document_tokens();
             Ok(ListedCache {
                 cache: cache.name.clone(),
                 cache_version: Some(open.version().to_string()),
-                document_count: Some(documents as u64),
+                document_count: Some(open.index().sizes().documents() as u64),
                 tokens: Some(tokens.sum()),
-                tokenizer: Some(TOKENIZER.to_owned()),
+                tokenizer: Some(tokens.tokenizer().name().to_owned()),
                 fresh: None,
                 updated_at: Some(open.contents()?.created_at.clone()),
                 problem: None,
@@ -101,6 +98,7 @@ fn level(
     }
     let after = request.after.as_deref();
     let (found, next) = entries(&contents.ids, under, after, request.limit);
+    let tokens = open.document_tokens();
     let mut buffer = Vec::new();
     let entry = |found: FoundEntry<'_>| match found {
         FoundEntry::Folder { name, documents } => Ok(LevelEntry::Folder {
@@ -112,7 +110,7 @@ fn level(
             Ok(LevelEntry::Document {
                 id: document.id.clone(),
                 title: title(&document.content, Syntax::of(&document.id)),
-                tokens: crate::index::words::tokens(document.content.len() as u64),
+                tokens: tokens.of(number as u32, &document.content),
                 version: document.version.to_string(),
             })
         }

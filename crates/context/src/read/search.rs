@@ -9,11 +9,10 @@ use crate::read::answers::{FoundPassage, SearchAnswer, SearchSelection, Searched
 use crate::read::catalogue::{Catalogue, MAX_SEARCHED, NamedCache, failed, find_named};
 use crate::read::failure::ReadFailure;
 use crate::read::union_lists::UnionLists;
-use crate::read::violations::{listed, missing, one, violation};
+use crate::read::violations::{listed, missing, one};
 use crate::serve::open_caches::CacheLease;
 use crate::tokenizer::Tokenizer;
 use crate::{MAX_ANSWER, MAX_SERVED, passages};
-use serde_json::json;
 
 /// A search over some caches.
 #[derive(Debug, Clone)]
@@ -77,20 +76,9 @@ impl Catalogue {
             .first()
             .map_or(Tokenizer::default(), |index| index.tokenizer());
         if indexes.iter().any(|index| index.tokenizer() != tokenizer) {
-            let names: Vec<&str> = caches.iter().map(|cache| cache.name.as_str()).collect();
             let counted = caches.iter().zip(&indexes);
-            let counted = counted.map(|(cache, index)| (&cache.name, index.tokenizer().name()));
-            let counted: Vec<String> = counted
-                .map(|(cache, tokenizer)| format!("{cache} ({tokenizer})"))
-                .collect();
-            let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
-            return Ok(Err(ReadFailure::Arguments(one(violation(
-                "caches",
-                "tokenizer",
-                String::from("must be caches with one tokenizer"),
-                &json!(names),
-                format!("caches of one tokenizer: {}", listed(&counted, MAX_SERVED)),
-            )))));
+            let counted = counted.map(|(cache, index)| (cache.name.clone(), index.tokenizer()));
+            return Ok(Err(ReadFailure::MixedTokenizers(counted.collect())));
         }
         let Some(union) = UnionLists::new(&indexes) else {
             return Ok(Err(ReadFailure::AnswerTooLarge));

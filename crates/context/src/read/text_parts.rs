@@ -45,43 +45,80 @@ fn newlines(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the length of the part of a text that fits: whole lines, or as many characters of the first
-/// line as fit, but at least one. `fits` is told the length of a part.
-pub(crate) fn fitting(text: &str, fits: impl Fn(usize) -> bool) -> usize {
+/// line as fit, but at least one. `fits` is told the length of a part; the search starts at `guess`.
+///
+/// The part fits, unless it is a single character. With one more line, or one more character of the first
+/// line, it would not fit, even if a longer part takes fewer tokens than a shorter one.
+pub(crate) fn fitting(text: &str, guess: usize, fits: impl Fn(usize) -> bool) -> usize {
     if fits(text.len()) {
         return text.len();
     }
-    let end = last_fitting(text, &fits);
-    match text.as_bytes()[..end]
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-    {
-        Some(line) => line + 1,
-        None => match end {
-            0 => text.chars().next().map_or(0, char::len_utf8),
-            end => end,
-        },
+    let (lines, first_line) = last_fitting(text.len(), guess, &fits, |low, at, high| {
+        line_end_between(text, low, at, high)
+    });
+    if lines > 0 {
+        return lines;
+    }
+    let (characters, _) = last_fitting(first_line, guess, &fits, |low, at, high| {
+        character_end_between(text, low, at, high)
+    });
+    match characters {
+        0 => text.chars().next().map_or(0, char::len_utf8),
+        end => end,
     }
 }
 
-/// Returns the length of the longest part that fits and ends between two characters.
-fn last_fitting(text: &str, fits: &impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, text.len());
-    while low < high {
-        let middle = text.floor_char_boundary(low + (high - low).div_ceil(2));
-        let middle = match middle > low {
-            true => middle,
-            // The character in the middle begins at `low`.
-            false => text.ceil_char_boundary(low + 1),
+/// The first distance from the guess at which a search looks for the border.
+const FIRST_STEP: usize = 64;
+
+/// Returns the last position that fits, or 0, and the position after it, which does not fit. `end` does
+/// not fit. `between` returns a position between two others, close to the one that is wanted.
+fn last_fitting(
+    end: usize,
+    guess: usize,
+    fits: &impl Fn(usize) -> bool,
+    between: impl Fn(usize, usize, usize) -> Option<usize>,
+) -> (usize, usize) {
+    let (mut low, mut high) = (0, end);
+    let (mut at, mut step) = (guess, FIRST_STEP);
+    // True once there is a tested position below the border, and one above it.
+    let (mut is_above, mut is_below) = (false, false);
+    while let Some(position) = between(low, at.clamp(low, high), high) {
+        match fits(position) {
+            true => (low, is_below) = (position, true),
+            false => (high, is_above) = (position, true),
+        }
+        at = match (is_below, is_above) {
+            (true, false) => low.saturating_add(step),
+            (false, true) => high.saturating_sub(step),
+            _ => low + (high - low) / 2,
         };
-        if middle > high {
-            break;
-        }
-        match fits(middle) {
-            true => low = middle,
-            false => high = text.floor_char_boundary(middle - 1),
-        }
+        step = step.saturating_mul(2);
     }
-    low
+    (low, high)
+}
+
+/// Returns an end of a line between `low` and `high`: the last one up to `at`, or the first one after it.
+fn line_end_between(text: &str, low: usize, at: usize, high: usize) -> Option<usize> {
+    let inside = text.as_bytes().get(low..high.checked_sub(1)?)?;
+    let (before, after) = inside.split_at((at - low).min(inside.len()));
+    let is_end = |byte: &u8| *byte == b'\n';
+    let last = before.iter().rposition(is_end);
+    let first = || Some(before.len() + after.iter().position(is_end)?);
+    Some(low + last.or_else(first)? + 1)
+}
+
+/// Returns an end of a character between `low` and `high`, close to `at`.
+fn character_end_between(text: &str, low: usize, at: usize, high: usize) -> Option<usize> {
+    let near = match text.floor_char_boundary(at) {
+        near if near > low => near.min(text.floor_char_boundary(high.checked_sub(1)?)),
+        _ => low,
+    };
+    let position = match near > low {
+        true => near,
+        false => text.ceil_char_boundary(low + 1),
+    };
+    (position < high).then_some(position)
 }
 
 #[cfg(test)]
@@ -126,9 +163,11 @@ mod tests {
 
     #[test]
     fn part_is_never_empty_if_the_text_is_not() {
-        assert_eq!(fitting("🦊a", |_| false), 4);
-        assert_eq!(fitting("\na", |_| false), 1);
-        assert_eq!(fitting("", |_| false), 0);
+        for guess in [0, 1, 4, 9, usize::MAX] {
+            assert_eq!(fitting("🦊a", guess, |_| false), 4);
+            assert_eq!(fitting("\na", guess, |_| false), 1);
+            assert_eq!(fitting("", guess, |_| false), 0);
+        }
     }
 
     proptest! {
@@ -146,8 +185,8 @@ mod tests {
         }
 
         #[test]
-        fn fitting_part_ends_after_a_line_or_a_character(text in text(), most in 0usize..60) {
-            let end = fitting(&text, |length| length <= most);
+        fn fitting_part_ends_after_a_line_or_a_character(text in text(), most in 0usize..60, guess in 0usize..90) {
+            let end = fitting(&text, guess, |length| length <= most);
             prop_assert!(text.is_char_boundary(end));
             prop_assert_eq!(end == 0, text.is_empty());
             if text.len() <= most {
@@ -164,6 +203,34 @@ mod tests {
                 let next = text[end..].chars().next().unwrap().len_utf8();
                 let first = text.chars().next().unwrap().len_utf8();
                 prop_assert!(end <= most.max(first) && end + next > most);
+            }
+        }
+
+        /// A longer part may take fewer tokens than a shorter one.
+        #[test]
+        fn part_fits_and_the_next_one_does_not(text in text(), guess in 0usize..90, fitting_lengths in any::<u64>()) {
+            let fits = |length: usize| length > 0 && fitting_lengths.rotate_left(length as u32) & 1 == 1;
+            let end = fitting(&text, guess, fits);
+            prop_assert!(text.is_char_boundary(end));
+            if end == text.len() {
+                let single = text.chars().count() <= 1;
+                prop_assert!(fits(end) || single);
+                return Ok(());
+            }
+            prop_assert!(end > 0);
+            if text[..end].ends_with('\n') && fits(end) {
+                prop_assert!(!fits(end + lines(&text[end..])[0].len()));
+            } else {
+                // A part of the first line, which does not fit as a whole.
+                let first_line = lines(&text)[0].len();
+                prop_assert!(end <= first_line && !fits(first_line));
+                let next = end + text[end..].chars().next().unwrap().len_utf8();
+                let first = text.chars().next().unwrap().len_utf8();
+                if fits(end) {
+                    prop_assert!(!fits(next));
+                } else {
+                    prop_assert!(end == first);
+                }
             }
         }
     }

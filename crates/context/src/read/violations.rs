@@ -2,7 +2,8 @@
 //! arguments.
 
 use crate::failure::QueryFlaw;
-use crate::{MAX_BUDGET, MAX_QUERY};
+use crate::tokenizer::Tokenizer;
+use crate::{MAX_BUDGET, MAX_QUERY, MAX_SERVED};
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
 use serde_json::{Value, json};
 
@@ -82,6 +83,43 @@ pub(crate) fn lines_and_range(range: &Value) -> Violation {
         range,
         String::from("absent if 'lines' is given"),
     )
+}
+
+/// Returns the violation of caches that count tokens in different ways.
+pub(crate) fn mixed_tokenizers(caches: &[(String, Tokenizer)]) -> Violation {
+    let names: Vec<&str> = caches.iter().map(|(name, _)| name.as_str()).collect();
+    let counted = |(name, tokenizer): &(String, Tokenizer)| {
+        format!("{} by {}", shown_name(name), tokenizer.name())
+    };
+    let counted: Vec<String> = caches.iter().map(counted).collect();
+    Violation {
+        hint: Some(format!("tokens are counted in {}", counted.join(", "))),
+        ..violation(
+            "caches",
+            "tokenizer",
+            String::from("must be caches with one tokenizer"),
+            &json!(names),
+            String::from("caches with one tokenizer"),
+        )
+    }
+}
+
+/// Returns the violation of an id that several caches have.
+pub(crate) fn ambiguous_id(caches: &[String]) -> Violation {
+    let names: Vec<&str> = caches.iter().map(String::as_str).collect();
+    Violation {
+        hint: Some(format!(
+            "the id is in the caches {}",
+            listed(&names, MAX_SERVED)
+        )),
+        ..violation(
+            "cache",
+            "required",
+            String::from("must be given, because several caches have this id"),
+            &Value::Null,
+            String::from("the name of one of these caches"),
+        )
+    }
 }
 
 /// Returns the names as a list for a hint: the first ones, and the number of the others.

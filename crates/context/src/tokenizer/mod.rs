@@ -39,9 +39,19 @@ impl Tokenizer {
 
     /// Counts the tokens of a text. The first count with a vocabulary loads it.
     pub fn count(self, text: &str) -> u64 {
+        // No text has more tokens than this.
+        self.count_at_most(text, u64::MAX).unwrap_or(u64::MAX)
+    }
+
+    /// Counts the tokens of a text. If there are more than `most`, counting stops, and the error is about how many
+    /// bytes fit.
+    pub(crate) fn count_at_most(self, text: &str, most: u64) -> Result<u64, usize> {
         match self {
-            Tokenizer::Bytes4 => crate::index::words::tokens(text.len() as u64),
-            Tokenizer::O200k => Vocabulary::o200k().count(text),
+            Tokenizer::Bytes4 => match crate::index::words::tokens(text.len() as u64) {
+                count if count <= most => Ok(count),
+                _ => Err(usize::try_from(most.saturating_mul(4)).unwrap_or(usize::MAX)),
+            },
+            Tokenizer::O200k => Vocabulary::o200k().count_at_most(text, most),
         }
     }
 

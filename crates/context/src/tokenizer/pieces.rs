@@ -1,6 +1,7 @@
 //! Cuts a text into the pieces that are encoded one by one: words, numbers, punctuation and white space.
 
 use regex::Regex;
+use std::ops::ControlFlow;
 
 /// The most bytes of a piece. A longer one is cut, so that the memory of a count is bounded.
 pub(super) const MOST_PIECE: usize = 1 << 20;
@@ -25,8 +26,12 @@ impl Pieces {
         Regex::new(PATTERN).ok().map(Pieces)
     }
 
-    /// Visits every piece in order. Together they are the whole text.
-    pub(super) fn visit<'a>(&self, text: &'a str, mut visit: impl FnMut(&'a str)) {
+    /// Visits the pieces in order until `visit` breaks. Together they are the whole text.
+    pub(super) fn visit<'a>(
+        &self,
+        text: &'a str,
+        mut visit: impl FnMut(&'a str) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut at = 0;
         while let Some(found) = self.0.find_at(text, at) {
             let end = match found.end() < text.len() {
@@ -36,12 +41,13 @@ impl Pieces {
             let mut rest = text.get(found.start()..end).unwrap_or("");
             while rest.len() > MOST_PIECE {
                 let (piece, more) = rest.split_at(rest.floor_char_boundary(MOST_PIECE));
-                visit(piece);
+                visit(piece)?;
                 rest = more;
             }
-            visit(rest);
+            visit(rest)?;
             at = end;
         }
+        ControlFlow::Continue(())
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::format::digest::Digest;
 use crate::passages::{Language, Syntax, split};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use tiktoken_rs::CoreBPE;
 
@@ -166,9 +167,10 @@ fn hostile_texts_are_counted_in_bounded_time() {
     assert!(part > 0 && part < 1 << 18);
     // A longer piece is counted in parts.
     let (longer, mut lengths) = ("a".repeat(Tokenizer::MOST_PIECE + 1), Vec::new());
-    Pieces::new()
-        .unwrap()
-        .visit(&longer, |piece| lengths.push(piece.len()));
+    let _ = Pieces::new().unwrap().visit(&longer, |piece| {
+        lengths.push(piece.len());
+        ControlFlow::Continue(())
+    });
     assert_eq!(lengths, [Tokenizer::MOST_PIECE, 1]);
     for piece in [
         "A", " ", "\n", "é", "ab", "aB", "!", "'", "1", "a\u{301}", "\u{301}", " \n", "'s",
@@ -203,8 +205,30 @@ proptest! {
         for text in [text(seed, pieces), any] {
             let expected: Vec<&str> = published.find_iter(&text).map(|found| found.unwrap().as_str()).collect();
             let mut found = Vec::new();
-            ours.visit(&text, |piece| found.push(piece));
+            let _ = ours.visit(&text, |piece| {
+                found.push(piece);
+                ControlFlow::Continue(())
+            });
             prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn counting_stops_at_the_limit(seed: u64, pieces in 0usize..40, most in 0u64..60) {
+        let text = text(seed, pieces);
+        for tokenizer in Tokenizer::ALL {
+            let count = tokenizer.count(&text);
+            match tokenizer.count_at_most(&text, most) {
+                Ok(found) => prop_assert!(found == count && count <= most),
+                Err(end) => {
+                    prop_assert!(count > most);
+                    // About as much as fits: the pieces before a cut are those of the whole text.
+                    prop_assert!(end <= text.len());
+                    if tokenizer == Tokenizer::O200k {
+                        prop_assert!(text.is_char_boundary(end));
+                    }
+                }
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 /// The file, compressed.
@@ -83,18 +84,26 @@ impl Vocabulary {
         self.ranks.find(self.hash_of(bytes), same).copied()
     }
 
-    /// Counts the tokens of a text.
-    pub(super) fn count(&self, text: &str) -> u64 {
+    /// Counts the tokens of a text. Fails with the end of the pieces that fit if there are more than `most`.
+    pub(super) fn count_at_most(&self, text: &str, most: u64) -> Result<u64, usize> {
         let mut pairs = BytePairs::default();
-        let mut count = 0;
-        self.pieces.visit(text, |piece| {
-            let piece = piece.as_bytes();
-            count += match self.rank(piece) {
+        let (mut count, mut end) = (0, 0);
+        let visited = self.pieces.visit(text, |piece| {
+            let bytes = piece.as_bytes();
+            count += match self.rank(bytes) {
                 Some(_) => 1,
-                None => pairs.count(piece, |bytes| self.rank(bytes)),
+                None => pairs.count(bytes, |bytes| self.rank(bytes)),
             };
+            if count > most {
+                return ControlFlow::Break(());
+            }
+            end += piece.len();
+            ControlFlow::Continue(())
         });
-        count
+        match visited {
+            ControlFlow::Continue(()) => Ok(count),
+            ControlFlow::Break(()) => Err(end),
+        }
     }
 }
 
