@@ -355,7 +355,10 @@ mod tests {
 
     fn caches(root: &Path) -> Arc<OpenCaches> {
         let location = Location::below(root).unwrap();
-        OpenCaches::new(location, Arc::new(now), ChangeDetection::Watch)
+        let caches = OpenCaches::new(location, Arc::new(now), ChangeDetection::Watch);
+        // These tests sweep by hand.
+        *lock(&caches.sweeper) = true;
+        caches
     }
 
     fn query(caches: &Arc<OpenCaches>, cache: &str) -> Result<usize, Failure> {
