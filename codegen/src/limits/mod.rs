@@ -268,8 +268,8 @@ fn context_limits() -> Vec<Limit> {
     use candor_context::{
         LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES,
         MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
-        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME, Tokenizer,
-        passages,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME,
+        RETRY_INTERVAL, SEARCH_INTERVAL, Tokenizer, passages,
     };
     vec![
         limit(
@@ -317,6 +317,18 @@ fn context_limits() -> Vec<Limit> {
             ),
             "the update starts",
             "update_waits_for_quiet_but_not_forever",
+        ),
+        limit(
+            "the time after which an update that the system has failed is tried again",
+            format!("{} s", RETRY_INTERVAL.as_secs()),
+            "the update starts, with `update --watch` and `serve --update`",
+            "failure_of_the_system_is_tried_again",
+        ),
+        limit(
+            "the time until `serve --update` follows a new cache",
+            format!("{} s", SEARCH_INTERVAL.as_secs()),
+            "it is updated",
+            "cache_that_appears_later_is_followed",
         ),
         limit(
             "files that a build lists as skipped",

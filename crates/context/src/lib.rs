@@ -26,7 +26,7 @@ pub use build::freshness::{Comparison, Freshness, status};
 pub use build::quiet_time::{LONGEST_WAIT, QUIET_TIME};
 pub use build::seal::seal;
 pub use build::source_filter::{InvalidGlob, MAX_GLOBS, Preset, SourceFilter};
-pub use build::updater::{StopSignal, UpdateReports, Updater};
+pub use build::updater::{RETRY_INTERVAL, StopSignal, UpdateReports, Updater};
 pub use dialect::REGISTRY;
 pub use dialect::v1::REGISTRY as REGISTRY_V1;
 pub use failure::{BudgetFlaw, Failure, QueryFlaw, SourceFlaw, TargetFlaw};
@@ -58,6 +58,7 @@ pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
 pub use serve::reading_server::{MAX_INSTRUCTIONS, ReadingServer};
 pub use serve::server::{ContextServer, MAX_AT_WORK};
+pub use serve::source_follower::{SEARCH_INTERVAL, SourceFollower, UpdateSettings};
 pub use tokenizer::Tokenizer;
 
 /// The most documents of a cache.

@@ -30,6 +30,7 @@ use crate::tokenizer::Tokenizer;
 use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// An update does not remove more than half of the documents, if they are at least this many.
 const MANY_REMOVED: usize = 20;
@@ -162,21 +163,28 @@ impl Build<'_> {
     /// Builds the cache anew, reading only the sources that changed. Waits until no other process updates
     /// the same cache.
     pub fn update(&self) -> Result<BuildOutcome, Failure> {
-        let updated = self.update_unless(&|| false)?;
+        let updated = self.update_unless(&|| false, &Mutex::default())?;
         updated.ok_or(Failure::Bug("an update was stopped without a request"))
     }
 
-    /// Does the same. Returns `None` if it is `stopped` before the update starts.
+    /// Does the same, one after another with others that have the same `turn`. Returns `None` if it is
+    /// `stopped` before the update starts.
     pub(crate) fn update_unless(
         &self,
         stopped: &dyn Fn() -> bool,
+        turn: &Mutex<()>,
     ) -> Result<Option<BuildOutcome>, Failure> {
         // A missing cache is `cache_missing`, whichever part of its path is missing.
         self.location.find(self.cache)?;
         let target = BuildTarget::find(self.location, self.cache)?;
-        match target.lock_for_update(stopped)? {
-            Some(_lock) => self.update_locked(&target).map(Some),
-            None => Ok(None),
+        let Some(_lock) = target.lock_for_update(stopped)? else {
+            return Ok(None);
+        };
+        // Whoever has the turn has its lock already and waits for nobody.
+        let _turn = parallel::lock(turn);
+        match stopped() {
+            true => Ok(None),
+            false => self.update_locked(&target).map(Some),
         }
     }
 

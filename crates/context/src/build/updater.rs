@@ -1,6 +1,6 @@
 //! Keeps a cache up to date: updates it once, and then after every change of its sources.
 
-use crate::build::build_record::{FoundRecord, RecordLookup, find_record};
+use crate::build::build_record::{BuildRecord, FoundRecord, RecordLookup, find_record};
 use crate::build::builder::{Build, BuildOutcome};
 use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::freshness::{Comparison, status};
@@ -10,7 +10,9 @@ use crate::build::source_watch::{SourceChange, SourceWatch, wait};
 use crate::build::sources::{ListingRequest, SourceDirectory};
 use crate::build::target_names::TargetNames;
 use crate::failure::Failure;
+use crate::files::file_stamp::FileStamp;
 use crate::files::location::Location;
+use crate::format::manifest::MANIFEST;
 use crate::serve::open_caches::ChangeDetection;
 use candor_fault::Timestamp;
 use candor_street::Clock;
@@ -18,12 +20,15 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The time between two comparisons, if directories cannot be watched.
 const COMPARE_INTERVAL: Duration = LONGEST_WAIT;
+
+/// The time after which an update that the system has failed, for example on a full disk, is tried again.
+pub const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Keeps one cache up to date, by what its build has recorded.
 pub struct Updater {
@@ -40,6 +45,10 @@ pub struct Updater {
     pub created_at: Box<dyn Fn() -> Timestamp + Send + Sync>,
     /// Returns a random part of the name of a draft.
     pub random: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// The time after which an update that the system has failed is tried again.
+    pub retry_interval: Duration,
+    /// Held during an update: updaters that share it take turns.
+    pub turn: Arc<Mutex<()>>,
 }
 
 /// Receives what an updater does.
@@ -50,6 +59,8 @@ pub trait UpdateReports {
     fn failed(&self, failure: &Failure);
     /// Called when the sources have changed, before they are quiet.
     fn changed(&self) {}
+    /// Called when a comparison has found that the cache matches its sources.
+    fn matched(&self) {}
     /// Called once, if the sources are compared every two seconds instead of being watched.
     fn comparing(&self, reason: &str);
 }
@@ -94,6 +105,7 @@ struct WatchedSources {
     path: PathBuf,
     /// The device and the inode of their directory.
     identity: (u64, u64),
+    record: BuildRecord,
     filter: SourceFilter,
     target: Option<TargetNames>,
 }
@@ -106,9 +118,22 @@ enum WatchError {
     Unwatchable(Errno),
 }
 
+/// The outcome of the last update.
+#[derive(Debug, Default)]
+struct LastUpdate {
+    /// The message of its failure.
+    failure: Option<String>,
+    /// The time of the next try, if the system has failed it.
+    retry: Option<Instant>,
+    /// The stamp of the manifest after it: another process may replace the cache.
+    manifest: Option<FileStamp>,
+}
+
 /// The end of a wait.
 enum NextStep {
     Update,
+    /// The last update failed: it is tried again, although nothing has changed.
+    Retry,
     /// Directories have changed, so that they have to be watched anew.
     WatchAndUpdate,
     /// Events were lost.
@@ -120,31 +145,36 @@ impl Updater {
     /// Updates the cache once, then after every change, until it is stopped.
     pub fn run(&self, stop: &StopSignal, reports: &dyn UpdateReports) {
         let mut watched = self.watch_or_compare(reports);
-        let mut last_failure = None;
+        let mut last = LastUpdate::default();
+        let mut is_retry = false;
         while !stop.is_stopped() {
             match self.update(stop) {
                 Ok(Some(outcome)) => {
-                    last_failure = None;
+                    last = LastUpdate::default();
                     reports.updated(&outcome);
                 }
                 Ok(None) => return,
                 Err(failure) => {
                     let message = failure.to_string();
                     // A comparison finds the same difference again, every two seconds.
-                    let compares = matches!(watched, Err(WatchError::Unwatchable(_)));
-                    if !compares || last_failure.as_ref() != Some(&message) {
+                    let repeats = is_retry || matches!(watched, Err(WatchError::Unwatchable(_)));
+                    if !repeats || last.failure.as_ref() != Some(&message) {
                         reports.failed(&failure);
                     }
-                    last_failure = Some(message);
+                    last.failure = Some(message);
+                    last.retry =
+                        is_transient(&failure).then(|| Instant::now() + self.retry_interval);
                 }
             }
+            last.manifest = self.manifest_stamp();
             let next = match &watched {
-                Ok(watched) => self.wait_for_change(watched, stop, reports),
+                Ok(watched) => self.wait_for_change(watched, &mut last, stop, reports),
                 Err(WatchError::Failed) => self.wait_for_sources(stop),
                 Err(WatchError::Unwatchable(_)) => self.wait_for_difference(stop, reports),
             };
+            is_retry = matches!(next, NextStep::Retry);
             match next {
-                NextStep::Update => {}
+                NextStep::Update | NextStep::Retry => {}
                 NextStep::WatchAndUpdate => watched = self.watch_or_compare(reports),
                 NextStep::Compare => {
                     reports.comparing("events were lost");
@@ -158,7 +188,10 @@ impl Updater {
     fn watch_or_compare(&self, reports: &dyn UpdateReports) -> Result<WatchedSources, WatchError> {
         let watched = self.watch();
         if let Err(WatchError::Unwatchable(error)) = &watched {
-            reports.comparing(&error.to_string());
+            match self.detection {
+                ChangeDetection::Watch => reports.comparing(&error.to_string()),
+                ChangeDetection::Compare => reports.comparing("watching is switched off"),
+            }
         }
         watched
     }
@@ -198,7 +231,12 @@ impl Updater {
             random: (self.random)(),
             progress: &(),
         };
-        build.update_unless(&|| stop.is_stopped())
+        build.update_unless(&|| stop.is_stopped(), &self.turn)
+    }
+
+    /// Returns the stamp of the manifest. Every update and every build writes a new one.
+    fn manifest_stamp(&self) -> Option<FileStamp> {
+        self.location.find(&self.cache).ok()?.stamp(MANIFEST).ok()
     }
 
     /// Watches the directories of the sources.
@@ -233,6 +271,7 @@ impl Updater {
             watch,
             path: found.sources,
             identity: identity.map_err(|_| WatchError::Failed)?,
+            record: found.record,
             filter: found.filter,
             target,
         })
@@ -242,6 +281,7 @@ impl Updater {
     fn wait_for_change(
         &self,
         watched: &WatchedSources,
+        last: &mut LastUpdate,
         stop: &StopSignal,
         reports: &dyn UpdateReports,
     ) -> NextStep {
@@ -268,10 +308,10 @@ impl Updater {
             };
             match change {
                 SourceChange::Overflow => return NextStep::Compare,
-                // A directory above the sources may have been renamed, which causes no event here.
-                SourceChange::Nothing if left.is_none() && !self.is_current(watched) => {
-                    reports.changed();
-                    return NextStep::WatchAndUpdate;
+                SourceChange::Nothing if left.is_none() => {
+                    if let Some(next) = self.look_around(watched, last, reports) {
+                        return next;
+                    }
                 }
                 SourceChange::Nothing => {}
                 SourceChange::Files | SourceChange::Directories => {
@@ -285,10 +325,44 @@ impl Updater {
         }
     }
 
-    /// Returns true if the path of the sources still leads to the directory that is watched.
+    /// Looks for changes that cause no event: a directory above the sources was renamed, or another process
+    /// has replaced the cache. Returns `None` if there is nothing to do.
+    fn look_around(
+        &self,
+        watched: &WatchedSources,
+        last: &mut LastUpdate,
+        reports: &dyn UpdateReports,
+    ) -> Option<NextStep> {
+        if !self.is_current(watched) {
+            reports.changed();
+            return Some(NextStep::WatchAndUpdate);
+        }
+        let manifest = self.manifest_stamp();
+        if manifest != last.manifest {
+            if !matches!(self.is_fresh(), Ok(true)) {
+                reports.changed();
+                return Some(NextStep::Update);
+            }
+            *last = LastUpdate {
+                manifest,
+                ..LastUpdate::default()
+            };
+            reports.matched();
+        }
+        let is_due = |retry: Instant| retry <= Instant::now();
+        last.retry.is_some_and(is_due).then_some(NextStep::Retry)
+    }
+
+    /// Returns true if the record and the path of the sources still lead to the directory that is watched.
     fn is_current(&self, watched: &WatchedSources) -> bool {
-        let found = self.location.find(&watched.path);
-        found.is_ok_and(|found| found.identity() == Ok(watched.identity))
+        let found = match find_record(&self.location, &self.cache) {
+            Ok(RecordLookup::Found(found)) => found,
+            // An update reports it.
+            Ok(RecordLookup::Absent | RecordLookup::Unusable(_)) | Err(_) => return false,
+        };
+        let is_same = found.record == watched.record && found.sources == watched.path;
+        let sources = self.location.find(&watched.path);
+        is_same && sources.is_ok_and(|found| found.identity() == Ok(watched.identity))
     }
 
     /// Waits until the sources can be listed.
@@ -314,7 +388,10 @@ impl Updater {
                 return NextStep::Stop;
             }
             match self.is_fresh() {
-                Ok(true) => {}
+                Ok(true) => {
+                    reported = None;
+                    reports.matched();
+                }
                 Ok(false) => {
                     reports.changed();
                     return NextStep::Update;
@@ -343,4 +420,12 @@ impl Updater {
         })?;
         Ok(freshness.fresh())
     }
+}
+
+/// Returns true if an update may succeed although nothing has changed.
+fn is_transient(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::System { .. } | Failure::Write { .. } | Failure::Restless
+    )
 }

@@ -7,6 +7,7 @@ use crate::files::location::Location;
 use crate::format::manifest::{self, DOCUMENTS, INDEX, MANIFEST};
 use crate::read::failure::{ReadFailure, UnknownCache};
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
+use crate::serve::source_follower::FollowedCaches;
 use candor_street::Clock;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -28,6 +29,8 @@ pub struct Catalogue {
     pub(crate) open: Arc<OpenCaches>,
     paths: Vec<PathBuf>,
     empty: EmptyDirectory,
+    /// The caches whose sources are followed, if any are.
+    pub(crate) followed: Option<Arc<FollowedCaches>>,
 }
 
 /// The meaning of a directory that contains no cache.
@@ -78,6 +81,7 @@ impl Catalogue {
             open: OpenCaches::new(location, clock, detection),
             paths,
             empty,
+            followed: None,
         }
     }
 
@@ -104,6 +108,23 @@ impl Catalogue {
     /// Returns the caches that exist now, sorted by name. Of two with one name the first path counts, and
     /// of too many the first.
     pub(crate) fn caches(&self) -> Result<Vec<NamedCache>, ReadFailure> {
+        let mut all = self.found_caches()?;
+        if all.len() > MAX_SERVED {
+            tracing::warn!(caches = all.len(), "only the first caches are served");
+            all.truncate(MAX_SERVED);
+        }
+        Ok(sorted(all))
+    }
+
+    /// Returns the same caches. For work in the background, which has no caller to be warned.
+    pub(crate) fn caches_quietly(&self) -> Result<Vec<NamedCache>, ReadFailure> {
+        let mut all = self.found_caches()?;
+        all.truncate(MAX_SERVED);
+        Ok(all)
+    }
+
+    /// Returns the caches that exist now, in the order of their paths. There may be too many.
+    fn found_caches(&self) -> Result<Vec<NamedCache>, ReadFailure> {
         let mut all: Vec<NamedCache> = Vec::new();
         for path in &self.paths {
             let found = match self.at(path) {
@@ -118,11 +139,7 @@ impl Catalogue {
                 }
             }
         }
-        if all.len() > MAX_SERVED {
-            tracing::warn!(caches = all.len(), "only the first caches are served");
-            all.truncate(MAX_SERVED);
-        }
-        Ok(sorted(all))
+        Ok(all)
     }
 
     /// Returns the caches at a path: the one that it is, or those in it.

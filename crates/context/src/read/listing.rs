@@ -55,6 +55,12 @@ impl Catalogue {
         Ok(ListAnswer::Level(level))
     }
 
+    /// Returns true if a cache matches its sources, or `None` if they are not followed.
+    fn freshness(&self, cache: &NamedCache) -> Option<bool> {
+        let followed = self.followed.as_ref()?;
+        followed.freshness(self.open.location(), &cache.path)
+    }
+
     fn describe(&self, cache: &NamedCache) -> ListedCache {
         let described = self.query(cache, |open| {
             let tokens = open.document_tokens();
@@ -64,7 +70,7 @@ impl Catalogue {
                 document_count: Some(open.index().sizes().documents() as u64),
                 tokens: Some(tokens.sum()),
                 tokenizer: Some(tokens.tokenizer().name().to_owned()),
-                fresh: None,
+                fresh: self.freshness(cache),
                 updated_at: Some(open.contents()?.created_at.clone()),
                 problem: None,
             })

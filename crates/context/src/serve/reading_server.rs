@@ -5,10 +5,12 @@ use crate::read::catalogue::{Catalogue, NamedCache};
 use crate::read::failure::ReadFailure;
 use crate::serve::reading_tools;
 use crate::serve::server::MAX_AT_WORK;
+use crate::serve::source_follower::{FollowedCaches, SourceFollower, UpdateSettings};
 use candor_fault::Fault;
 use candor_street::{
     CallOutcome, CallRecord, ResourceFailure, ResourceTemplate, Resources, Server, Tools,
 };
+use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -35,6 +37,20 @@ impl ReadingServer {
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
             resources: Arc::new(resources()),
         }
+    }
+
+    /// Makes a server that also updates its caches after every change of their sources, on threads of
+    /// their own. No call waits for an update.
+    pub fn following(
+        mut catalogue: Catalogue,
+        settings: UpdateSettings,
+    ) -> io::Result<(ReadingServer, SourceFollower)> {
+        let followed = Arc::new(FollowedCaches::default());
+        catalogue.followed = Some(Arc::clone(&followed));
+        let server = ReadingServer::new(catalogue);
+        let catalogue = Arc::clone(&server.catalogue);
+        let follower = SourceFollower::start(catalogue, followed, settings)?;
+        Ok((server, follower))
     }
 
     /// Runs blocking work on a thread of its own.

@@ -5,7 +5,7 @@ use candor_context::{
     BuildOutcome, ChangeDetection, Failure, Location, StopSignal, UpdateReports, Updater,
 };
 use candor_fault::Timestamp;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 enum Report {
     Updated(u64),
     Failed(String),
+    Matched,
     Comparing,
 }
 
@@ -31,6 +32,10 @@ impl UpdateReports for Reports {
 
     fn failed(&self, failure: &Failure) {
         let _ = self.0.send(Report::Failed(failure.to_string()));
+    }
+
+    fn matched(&self) {
+        let _ = self.0.send(Report::Matched);
     }
 
     fn comparing(&self, _: &str) {
@@ -57,6 +62,8 @@ fn with_detection(
         clock: Arc::new(real),
         created_at: Box::new(|| Timestamp::from_second(CREATED).unwrap()),
         random: Box::new(|| 0x5eed),
+        retry_interval: Duration::from_millis(100),
+        turn: Arc::default(),
     };
     let stop = StopSignal::new().unwrap();
     let (sender, receiver) = channel();
@@ -80,7 +87,7 @@ fn next(reports: &Receiver<Report>, expected: &Report) {
             return;
         }
         assert!(
-            matches!(report, Report::Updated(_)),
+            matches!(report, Report::Updated(_) | Report::Matched),
             "{report:?} before {expected:?}"
         );
     }
@@ -144,7 +151,7 @@ fn sources_that_are_deleted_and_made_again_are_followed() {
             match reports.recv_timeout(LIMIT).unwrap() {
                 Report::Failed(message) if message.contains("cannot open the sources") => break,
                 Report::Failed(_) | Report::Updated(_) => {}
-                Report::Comparing => panic!("the directories can be watched"),
+                Report::Matched | Report::Comparing => panic!("the directories can be watched"),
             }
         }
         fixture.put("a.md", "one");
@@ -153,7 +160,7 @@ fn sources_that_are_deleted_and_made_again_are_followed() {
             match reports.recv_timeout(LIMIT).unwrap() {
                 Report::Updated(2) => break,
                 Report::Failed(_) | Report::Updated(_) => {}
-                Report::Comparing => panic!("the directories can be watched"),
+                Report::Matched | Report::Comparing => panic!("the directories can be watched"),
             }
         }
         fixture.put("y.md", "seven");
@@ -184,7 +191,12 @@ fn cache_inside_its_sources_is_followed() {
 fn sources_that_cannot_be_watched_are_compared() {
     let fixture = built();
     with_detection(ChangeDetection::Compare, &fixture, "cache", |reports| {
-        let report = || reports.recv_timeout(LIMIT).unwrap();
+        let report = || loop {
+            match reports.recv_timeout(LIMIT).unwrap() {
+                Report::Matched => {}
+                other => return other,
+            }
+        };
         assert_eq!(report(), Report::Comparing);
         assert_eq!(report(), Report::Updated(2));
         fixture.put("new/c.md", "three");
@@ -197,8 +209,70 @@ fn sources_that_cannot_be_watched_are_compared() {
                 .recv_timeout(2 * candor_context::LONGEST_WAIT)
                 .is_err()
         );
+        // The file that failed it is gone: the cache matches its sources without an update.
+        fs::remove_file(fixture.sources().join("bad.md")).unwrap();
+        assert_eq!(reports.recv_timeout(LIMIT).unwrap(), Report::Matched);
         fixture.put("bad.md", "good");
         assert_eq!(report(), Report::Updated(4));
+    });
+}
+
+/// Nothing changes in the sources, but the update may succeed later.
+#[test]
+fn failure_of_the_system_is_tried_again() {
+    let fixture = built();
+    with_updater(&fixture, "cache", |reports| {
+        next(reports, &Report::Updated(2));
+        fs::create_dir(fixture.path(".cache.lock")).unwrap();
+        fixture.put("c.md", "three");
+        let path = fixture.cache().display().to_string();
+        let message = format!("cannot write beside `{path}`: Is a directory (os error 21)");
+        next(reports, &Report::Failed(message));
+        // The same failure is not reported again.
+        let waited = reports.recv_timeout(2 * candor_context::LONGEST_WAIT);
+        assert!(waited.is_err(), "{waited:?}");
+        fs::remove_dir(fixture.path(".cache.lock")).unwrap();
+        next(reports, &Report::Updated(3));
+    });
+}
+
+/// Another process has replaced the cache: it is compared, and updated only if it differs.
+#[test]
+fn cache_that_another_process_replaces_is_compared() {
+    let fixture = built();
+    with_updater(&fixture, "cache", |reports| {
+        next(reports, &Report::Updated(2));
+        fixture.update().unwrap();
+        next(reports, &Report::Matched);
+        // A cache of other sources, by the same record.
+        fixture.put("c.md", "three");
+        next(reports, &Report::Updated(3));
+        let other = CacheFixture::with(&[("a.md", "other"), ("x.md", "other")]);
+        other.build().unwrap();
+        let copied = fixture.path("copied");
+        crate::fixture::copy(&other.cache(), &copied);
+        let exchange = RenameFlags::EXCHANGE;
+        renameat_with(CWD, &copied, CWD, fixture.cache(), exchange).unwrap();
+        next(reports, &Report::Updated(3));
+    });
+}
+
+#[test]
+fn record_of_other_sources_is_followed() {
+    let fixture = built();
+    with_updater(&fixture, "cache", |reports| {
+        next(reports, &Report::Updated(2));
+        fs::create_dir(fixture.path("others")).unwrap();
+        fs::write(fixture.path("others/a.md"), "a").unwrap();
+        let record = fixture.cache().join("build.json");
+        let text = fs::read_to_string(&record).unwrap();
+        let edited = text.replace(r#""sources": "sources""#, r#""sources": "others""#);
+        assert_ne!(edited, text);
+        fs::write(fixture.path("draft"), edited).unwrap();
+        fs::rename(fixture.path("draft"), &record).unwrap();
+        next(reports, &Report::Updated(1));
+        fs::write(fixture.path("others/b.md"), "b").unwrap();
+        next(reports, &Report::Updated(2));
     });
 }
 

@@ -110,7 +110,7 @@ pub(in crate::cli) struct ContextSealArgs {
 
 /// Returns the `created_at` of a build: now, or the time that the environment sets for reproducible
 /// builds.
-fn created_at() -> Result<Timestamp, CommandError> {
+pub(super) fn created_at() -> Result<Timestamp, CommandError> {
     const NAME: &str = "SOURCE_DATE_EPOCH";
     // The only variable that a build reads. No query reads it.
     #[allow(clippy::disallowed_methods)]

@@ -1,10 +1,12 @@
 //! `candor context serve`: serves caches to agents.
 
+use super::build::created_at;
 use super::{CommonArgs, DEFAULT_CACHE, any_path, now};
 use crate::cli::CommandError;
 use crate::host::stdio_server;
 use candor_context::{
     Catalogue, ChangeDetection, ContextServer, EmptyDirectory, Location, ReadingServer,
+    UpdateSettings,
 };
 use candor_street::ToolNames;
 use clap::Args;
@@ -13,9 +15,9 @@ use std::sync::Arc;
 
 /// Serve caches over MCP, on stdin and stdout
 ///
-/// The tools are context_search, context_get and context_list. The server only reads and needs no
-/// network, and no environment variable changes an answer. With --root it serves the tools of version 0
-/// instead: context.resolve, context.list_caches and context.inspect_cache.
+/// The tools are context_search, context_get and context_list. They only read and need no network, and
+/// no environment variable changes an answer. With --root the server has the tools of version 0 instead:
+/// context.resolve, context.list_caches and context.inspect_cache.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ContextServeArgs {
     /// Caches, or directories that contain caches [default: .context]
@@ -30,6 +32,12 @@ pub(in crate::cli) struct ContextServeArgs {
     /// With --root: the names of the tools in their list; calls may use both
     #[arg(long, value_name = "STYLE", value_enum, requires = "root")]
     tool_names: Option<ToolNameStyle>,
+    /// Update the caches when their sources change, by what `build` has recorded
+    ///
+    /// The updates run in the background, so that no call waits for them. A cache without a record is
+    /// served as it is.
+    #[arg(long, conflicts_with = "root")]
+    update: bool,
     /// Check every file before every answer, instead of watching the directories
     #[arg(long)]
     no_watch: bool,
@@ -90,7 +98,21 @@ impl ContextServeArgs {
         );
         let common = CommonArgs::text();
         catalogue.verify().map_err(|flaw| common.path_error(flaw))?;
-        Ok(stdio_server(ReadingServer::new(catalogue))?)
+        if !self.update {
+            return Ok(stdio_server(ReadingServer::new(catalogue))?);
+        }
+        // A wrong variable is reported before anything starts; it does not change afterwards.
+        created_at()?;
+        let settings = UpdateSettings {
+            detection: self.change_detection(),
+            clock: Arc::new(now),
+            created_at: || created_at().unwrap_or_else(|_| now()),
+            random: || fastrand::u64(..),
+        };
+        let (server, follower) = ReadingServer::following(catalogue, settings)?;
+        let ended = stdio_server(server);
+        follower.end();
+        Ok(ended?)
     }
 
     fn change_detection(&self) -> ChangeDetection {

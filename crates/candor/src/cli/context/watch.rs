@@ -4,7 +4,8 @@ use super::{CommonArgs, now};
 use crate::cli::CommandError;
 use crate::host;
 use candor_context::{
-    BuildOutcome, ChangeDetection, Failure, Location, StopSignal, UpdateReports, Updater,
+    BuildOutcome, ChangeDetection, Failure, Location, RETRY_INTERVAL, StopSignal, UpdateReports,
+    Updater,
 };
 use candor_fault::Timestamp;
 use serde::Serialize;
@@ -33,6 +34,8 @@ pub(super) fn watch(
         clock: Arc::new(now),
         created_at: Box::new(move || created_at().unwrap_or_else(|_| now())),
         random: Box::new(|| fastrand::u64(..)),
+        retry_interval: RETRY_INTERVAL,
+        turn: Arc::default(),
     };
     let stop = Arc::new(StopSignal::new()?);
     host::run(|signals| async move {
@@ -91,7 +94,7 @@ impl UpdateReports for WatchReports {
 
     fn comparing(&self, reason: &str) {
         host::print_note(&format!(
-            "the sources are compared every 2 seconds, because their directories cannot be watched: {reason}"
+            "the sources are compared every 2 seconds instead of being watched: {reason}"
         ));
     }
 }
