@@ -143,6 +143,11 @@ impl Failure {
         }
     }
 
+    /// Returns true if a cache breaks a rule of its format, so that only a new build repairs it.
+    pub fn is_invalid_cache(&self) -> bool {
+        matches!(self, Failure::Invalid { problems } if breaks_rule(problems))
+    }
+
     /// Adds the path of the cache that could not be written.
     pub(crate) fn in_cache(self, path: &str) -> Failure {
         match self {

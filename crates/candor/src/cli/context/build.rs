@@ -140,7 +140,7 @@ impl BuildRequest<'_> {
     fn run(&self, run: Run) -> Result<BuildOutcome, CommandError> {
         let created_at = created_at()?;
         let bar = BuildBar::default();
-        let built = self.common.run(|location| {
+        let built = self.common.run_on(self.cache, |location| {
             run(&Build {
                 location,
                 sources: &self.inputs.sources,
@@ -231,7 +231,7 @@ impl ContextStatusArgs {
             common,
         };
         let inputs = recorded.inputs()?;
-        let status = common.run(|location| {
+        let status = common.run_on(cache, |location| {
             status(&Comparison {
                 location,
                 sources: &inputs.sources,
@@ -261,9 +261,9 @@ impl ContextStatusArgs {
 
 impl ContextSealArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let sealed = self
-            .common
-            .run(|location| seal(location, &self.cache, self.passages, &now));
+        let sealed = self.common.run_on(&self.cache, |location| {
+            seal(location, &self.cache, self.passages, &now)
+        });
         self.common.print_pretty(&sealed?)
     }
 }

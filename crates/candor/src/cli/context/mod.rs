@@ -12,7 +12,7 @@ use super::CommandError;
 use super::shell_words::quote;
 use crate::host::system_clock;
 use candor_context::dialect::Context;
-use candor_context::{Failure, Location, MAX_SERVED, PathFlaw, ReadFailure};
+use candor_context::{Failure, Location, MAX_SERVED, NamedCache, PathFlaw, ReadFailure};
 use candor_fault::Timestamp;
 use candor_fault::dialects::candor_error_object;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -113,13 +113,31 @@ impl CommonArgs {
         &self,
         work: impl FnOnce(&Location) -> Result<T, Failure>,
     ) -> Result<T, CommandError> {
+        self.caught(work).map_err(|failure| self.error(&failure))
+    }
+
+    /// Runs the work of a command on a cache. If the cache is invalid, the hint is the command that says why.
+    fn run_on<T>(
+        &self,
+        cache: &Path,
+        work: impl FnOnce(&Location) -> Result<T, Failure>,
+    ) -> Result<T, CommandError> {
+        self.caught(work).map_err(|failure| {
+            let error = self.error(&failure);
+            match failure.is_invalid_cache() {
+                true => error.with_hint(self.verify_hint(cache)),
+                false => error,
+            }
+        })
+    }
+
+    fn caught<T>(&self, work: impl FnOnce(&Location) -> Result<T, Failure>) -> Result<T, Failure> {
         let work = || match &self.root {
             Some(root) => work(&Location::below(root)?),
             None => work(&Location::Anywhere),
         };
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        let done = done.unwrap_or(Err(Failure::Bug("a panic; --log error shows where")));
-        done.map_err(|failure| self.error(&failure))
+        done.unwrap_or(Err(Failure::Bug("a panic; --log error shows where")))
     }
 
     /// Reports a failure of an argument, before any file is read.
@@ -141,8 +159,9 @@ impl CommonArgs {
         }
     }
 
-    /// Returns the error of a command that reads caches, in the form of the server's tools.
-    fn read_error(&self, failure: &ReadFailure) -> CommandError {
+    /// Returns the error of a command that reads caches, in the form of the server's tools. The hint is
+    /// for a person: it names commands instead of tools.
+    fn read_error(&self, failure: &ReadFailure, caches: &[NamedCache]) -> CommandError {
         let fault = failure.fault();
         let mut message = fault.message().to_owned();
         for violation in fault.violations().shown() {
@@ -151,12 +170,9 @@ impl CommonArgs {
                 message.push_str(&format!("; {hint}"));
             }
         }
-        let hint = match fault.violations().is_empty() {
-            true => fault.remedy(),
-            false => "correct the arguments; --help describes them",
-        };
+        let hint = self.read_hint(failure, caches);
         let error = CommandError::new(message)
-            .with_hint(hint)
+            .with_hint(hint.unwrap_or_else(|| fault.remedy().to_owned()))
             .with_exit_code(failure.exit_code());
         match self.error_format {
             ErrorFormat::Text => error,
@@ -169,14 +185,7 @@ impl CommonArgs {
         match flaw {
             PathFlaw::Path(failure) => {
                 let failure = ReadFailure::Paths(failure);
-                let error = self.read_error(&failure);
-                match &failure {
-                    ReadFailure::Paths(failure) => match self.hint(failure) {
-                        Some(hint) => error.with_hint(hint),
-                        None => error,
-                    },
-                    _ => error,
-                }
+                self.read_error(&failure, &[])
             }
             PathFlaw::SameName { name, paths } => {
                 let [one, other] = paths.map(|path| path.display().to_string());
@@ -275,6 +284,84 @@ impl CommonArgs {
         Some(hint.to_owned())
     }
 
+    /// Returns the hint of a command that reads caches.
+    fn read_hint(&self, failure: &ReadFailure, caches: &[NamedCache]) -> Option<String> {
+        let flags = |name: &str| {
+            let cache = caches.iter().find(|cache| cache.name == name);
+            let cache = cache.or_else(|| caches.first().filter(|_| caches.len() == 1));
+            let cache = cache.map(|cache| self.cache_flag(&cache.path));
+            format!("{}{}", self.root_flag(), cache.unwrap_or_default())
+        };
+        let get =
+            |id: &str, name: &str| format!("candor context get --id {}{}", quote(id), flags(name));
+        Some(match failure {
+            ReadFailure::Paths(failure) => return self.hint(failure),
+            ReadFailure::Cache { name, failure } => match failure {
+                failure if failure.is_invalid_cache() => {
+                    let cache = caches.iter().find(|cache| cache.name == *name)?;
+                    self.verify_hint(&cache.path)
+                }
+                failure => return self.hint(failure),
+            },
+            ReadFailure::UnknownDocument(unknown) => match unknown.near.first() {
+                Some((cache, id)) => {
+                    format!("to read the nearest document, run:\n  {}", get(id, cache))
+                }
+                None => {
+                    let asked = match &unknown.cache {
+                        Some(cache) => flags(cache),
+                        None => self.root_flag() + &self.cache_flags(caches),
+                    };
+                    match words_of(&unknown.asked) {
+                        words if words.is_empty() => {
+                            format!("to list the documents, run:\n  candor context list{asked}")
+                        }
+                        words => format!(
+                            "to search for a document, run:\n  candor context search {} --format paths{asked}",
+                            quote(words)
+                        ),
+                    }
+                }
+            },
+            ReadFailure::Ambiguous { id, caches } => {
+                let first = caches.first()?;
+                format!("name one of them, for example:\n  {}", get(id, first))
+            }
+            ReadFailure::UnknownFolder { cache, .. } => format!(
+                "to list the folders, run:\n  candor context list{}",
+                flags(cache)
+            ),
+            ReadFailure::OtherVersion { cache, id, .. } => {
+                format!("to read the present version, run:\n  {}", get(id, cache))
+            }
+            ReadFailure::AnswerTooLarge => {
+                String::from("give a smaller --budget; with `get`, read the rest by --range")
+            }
+            ReadFailure::MixedTokenizers(_) => String::from(
+                "search fewer caches with --cache, or build all of them with one --tokenizer",
+            ),
+            ReadFailure::Arguments(_) => {
+                String::from("correct the arguments; --help describes them")
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the hint to look into an invalid cache.
+    fn verify_hint(&self, cache: &Path) -> String {
+        format!(
+            "build the cache again; to see what is wrong with it, run:\n  candor context verify{}{}",
+            self.root_flag(),
+            self.cache_flag(cache)
+        )
+    }
+
+    /// Returns `--cache DIR` for each of some caches.
+    fn cache_flags(&self, caches: &[NamedCache]) -> String {
+        let flags = caches.iter().map(|cache| self.cache_flag(&cache.path));
+        flags.collect()
+    }
+
     /// Returns `--root DIR` with a leading space, for a command that reaches the same cache.
     fn root_flag(&self) -> String {
         match &self.root {
@@ -302,6 +389,18 @@ impl CommonArgs {
             crate::host::print_note(message);
         }
     }
+}
+
+/// Returns the words of the last component of an id, without its suffix.
+fn words_of(id: &str) -> String {
+    let name = id.rsplit(['/', '\\']).next().unwrap_or(id);
+    let stem = match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    };
+    let words = stem.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// Returns the absolute path. The empty path has none.

@@ -86,7 +86,7 @@ impl CacheArgs {
         for path in catalogue.unsealed() {
             common.note_unsealed(&path);
         }
-        let bytes = answer.map_err(|failure| common.read_error(&failure))?;
+        let bytes = answer.map_err(|failure| common.read_error(&failure, &caches))?;
         common.print(&bytes)
     }
 
@@ -106,7 +106,7 @@ fn parse_query(common: &CommonArgs, text: &OsStr) -> Result<Query, CommandError>
     let shown = text.to_string_lossy();
     let query = text.to_str().ok_or(Failure::Query(QueryFlaw::NotUtf8));
     query.and_then(Query::new).map_err(|failure| match failure {
-        Failure::Query(flaw) => common.read_error(&ReadFailure::wrong_query(&flaw, &shown)),
+        Failure::Query(flaw) => common.read_error(&ReadFailure::wrong_query(&flaw, &shown), &[]),
         other => common.error(&other),
     })
 }
@@ -122,7 +122,7 @@ fn parse_budget(
     budget
         .ok()
         .filter(|budget| budget.tokens() >= least)
-        .ok_or_else(|| common.read_error(&ReadFailure::wrong_budget(&shown, least)))
+        .ok_or_else(|| common.read_error(&ReadFailure::wrong_budget(&shown, least), &[]))
 }
 
 /// Find the passages that answer a query best

@@ -94,7 +94,8 @@ fn unusable_sources_and_targets_are_refused() {
     ");
     assert_snapshot!(fixture.run_err(5, &["update", "--sources", "docs", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
-    hint: Run `context verify` to see what is wrong, then build the cache again.
+    hint: build the cache again; to see what is wrong with it, run:
+      candor context verify --cache [root]/docs
     ");
     assert_snapshot!(fixture.run_err(4, &["status", "--sources", "docs", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
@@ -107,7 +108,8 @@ fn unusable_sources_and_targets_are_refused() {
     ");
     assert_snapshot!(fixture.run_err(5, &["seal", "--cache", "docs"]), @r"
     error: the cache is invalid: manifest.json: missing (and 2 more problems)
-    hint: Run `context verify` to see what is wrong, then build the cache again.
+    hint: build the cache again; to see what is wrong with it, run:
+      candor context verify --cache [root]/docs
     ");
     assert_snapshot!(fixture.run_err(4, &["inspect", "--cache", "new"]), @r"
     error: there is no cache at `new`: No such file or directory (os error 2)
