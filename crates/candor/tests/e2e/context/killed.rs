@@ -1,8 +1,9 @@
-//! `kill -9` at any moment of a build leaves no cache or a complete one, and leftovers are removed by
-//! the next build.
+//! `kill -9` at any moment of a build leaves no cache or a complete one and no lock, and leftovers are
+//! removed by the next build.
 
 use crate::context::fixture::ContextFixture;
 use candor_testkit::is_long;
+use rustix::fs::{FlockOperation, flock};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -73,6 +74,13 @@ impl BuildFixture {
         report["cache_version"].as_str().unwrap().to_owned()
     }
 
+    /// Checks that no lock has outlived its process. The file may be there, but nobody holds it.
+    fn check_lock(&self) {
+        if let Ok(file) = fs::File::open(self.fixture.path(".cache.lock")) {
+            flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+        }
+    }
+
     /// Returns the names of everything beside the sources.
     fn entries(&self) -> Vec<String> {
         let names = fs::read_dir(self.fixture.root()).unwrap();
@@ -121,8 +129,9 @@ fn killed_first_build_leaves_no_cache_or_a_complete_one() {
     assert_eq!(builder.entries(), ["cache"]);
 }
 
-/// Kills builds that replace a cache. Each time the cache is the old or the new one.
-fn replaced(seed: u64, command: &[&str]) {
+/// Kills builds that replace a cache. Each time the cache is the old or the new one. Returns how often
+/// something was left beside it.
+fn replaced(seed: u64, command: &[&str]) -> usize {
     let mut builder = BuildFixture::new(seed);
     builder.run(BUILD);
     let old = builder.version();
@@ -134,10 +143,12 @@ fn replaced(seed: u64, command: &[&str]) {
     for round in 0..kills() {
         builder.set_state(["old", "new"][round % 2]);
         builder.kill(command, within);
+        builder.check_lock();
         let version = builder.version();
         assert!(version == old || version == new, "{version}");
         drafts += usize::from(builder.entries().len() > 1);
-        if round % 10 == 9 {
+        // After one kill, and after several.
+        if round % 10 >= 6 {
             builder.run(command);
             assert_eq!(builder.version(), [&old, &new][round % 2].as_str());
             assert_eq!(builder.entries(), ["cache"]);
@@ -148,16 +159,86 @@ fn replaced(seed: u64, command: &[&str]) {
     builder.run(command);
     assert_eq!(builder.version(), old);
     assert_eq!(builder.entries(), ["cache"]);
+    drafts
 }
 
 #[test]
 fn killed_forced_build_leaves_the_old_or_the_new_cache() {
-    replaced(2, FORCE);
+    let left = replaced(2, FORCE);
+    println!(
+        "{} kills, {left} with something left beside the cache",
+        kills()
+    );
 }
 
 #[test]
 fn killed_update_leaves_the_old_or_the_new_cache() {
-    replaced(3, UPDATE);
+    let left = replaced(3, UPDATE);
+    println!(
+        "{} kills, {left} with something left beside the cache",
+        kills()
+    );
+}
+
+/// Kills a program that follows the sources, during its first update, in the quiet time, or in an update
+/// after a change. Returns how often something was left beside the cache.
+fn killed_follower(seed: u64, arguments: &[&str]) -> usize {
+    let mut builder = BuildFixture::new(seed);
+    builder.run(BUILD);
+    let old = builder.version();
+    builder.set_state("new");
+    let within = builder.duration(UPDATE) + Duration::from_millis(300);
+    let new = builder.version();
+    let mut leftovers = 0;
+    for round in 0..kills() {
+        let mut command: Command = builder.fixture.command(arguments);
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // The sleeps choose the moments of the change and of the kill.
+        thread::sleep(within.mul_f64(builder.random.f64() * 0.7));
+        builder.set_state(["old", "new"][round % 2]);
+        thread::sleep(within.mul_f64(builder.random.f64() * 1.1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        builder.check_lock();
+        // The sources are changed file by file, so that an update may find a mixture of both states.
+        let version = builder.version();
+        leftovers += usize::from(builder.entries().len() > 1);
+        if round % 10 >= 6 {
+            builder.run(UPDATE);
+            assert_eq!(
+                builder.version(),
+                [&old, &new][round % 2].as_str(),
+                "{version}"
+            );
+            assert_eq!(builder.entries(), ["cache"]);
+        }
+    }
+    assert!(leftovers > 0);
+    builder.set_state("old");
+    builder.run(UPDATE);
+    assert_eq!(builder.version(), old);
+    assert_eq!(builder.entries(), ["cache"]);
+    leftovers
+}
+
+#[test]
+fn killed_watch_leaves_a_complete_cache() {
+    let left = killed_follower(6, &["update", "--watch", "--cache", "cache"]);
+    println!(
+        "{} kills, {left} with something left beside the cache",
+        kills()
+    );
+}
+
+#[test]
+fn killed_server_leaves_a_complete_cache() {
+    let left = killed_follower(7, &["serve", "cache", "--update"]);
+    println!(
+        "{} kills, {left} with something left beside the cache",
+        kills()
+    );
 }
 
 /// The draft of an update shares its documents with the cache.
