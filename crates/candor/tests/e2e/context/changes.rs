@@ -2,7 +2,9 @@
 //! open and in a new process, for every kind of change.
 
 use crate::context::fixture::{ContextFixture, error_object, unprivileged_context};
+use crate::context::reading::{ask, fail, serve};
 use crate::context::server::ContextServer;
+use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -14,14 +16,37 @@ const UNSELECTED: &str = "guide/install.md";
 /// The budget takes only the documents that match.
 const BUDGET: &str = "14";
 
+/// The calls of every tool of version 1.
+fn reading_calls() -> [(&'static str, Value); 5] {
+    let of_cache = |mut arguments: Value| {
+        arguments["cache"] = json!("cache");
+        arguments
+    };
+    [
+        (
+            "context_search",
+            json!({ "query": "fox", "caches": ["cache"] }),
+        ),
+        ("context_get", of_cache(json!({ "id": SELECTED }))),
+        (
+            "context_get",
+            of_cache(json!({ "id": UNSELECTED, "budget": 1 })),
+        ),
+        ("context_list", of_cache(json!({}))),
+        ("context_list", of_cache(json!({ "under": "guide/" }))),
+    ]
+}
+
 fn resolve_fox(server: &mut ContextServer) -> String {
     server.resolve("cache", "fox", BUDGET).text().to_owned()
 }
 
-/// Two servers that have the cache open: one uses events, the other polls.
+/// Servers that have the cache open. Of each version, one uses events and the other polls.
 struct OpenCache {
     fixture: ContextFixture,
     servers: Vec<ContextServer>,
+    /// Servers of version 1.
+    reading: Vec<ContextServer>,
     answer: String,
 }
 
@@ -38,6 +63,10 @@ impl OpenCache {
         fixture.run_ok(&["build", "--sources", "docs", "--cache", "cache", "--force"]);
         let servers = vec![fixture.serve(&[]), fixture.serve(&["--no-watch"])];
         let mut open = OpenCache {
+            reading: vec![
+                serve(&fixture, &["cache"]),
+                serve(&fixture, &["cache", "--no-watch"]),
+            ],
             fixture,
             servers,
             answer: String::new(),
@@ -52,10 +81,23 @@ impl OpenCache {
     fn check_answer(&mut self) {
         let answer = self.answer.clone();
         self.check_text(&answer);
+        for server in &mut self.reading {
+            for (tool, arguments) in reading_calls() {
+                let result = ask(server, tool, &arguments);
+                assert_eq!(result.get("isError"), None, "{tool}: {result}");
+            }
+        }
     }
 
     fn check_error(&mut self, code: &str) {
         self.check_text(&error_object(code));
+        for server in &mut self.reading {
+            for (tool, arguments) in reading_calls() {
+                let told = fail(server, tool, arguments);
+                assert!(told.starts_with(&format!("{code}: ")), "{tool}: {told}");
+                assert!(told.contains("cache `cache`"), "{tool}: {told}");
+            }
+        }
     }
 
     fn check_text(&mut self, text: &str) {
@@ -308,10 +350,18 @@ fn write_through_a_hard_link_is_noticed_soon() {
         for server in &mut open.servers {
             wait_until(|| resolve_fox(server) == error_object("cache_invalid"));
         }
+        for server in &mut open.reading {
+            let (tool, arguments) = &reading_calls()[0];
+            wait_until(|| ask(server, tool, arguments)["isError"] == true);
+        }
         open.check_error("cache_invalid");
         writing.write_all_at(&bytes, 0).unwrap();
         for server in &mut open.servers {
             wait_until(|| resolve_fox(server) == open.answer);
+        }
+        for server in &mut open.reading {
+            let (tool, arguments) = &reading_calls()[0];
+            wait_until(|| ask(server, tool, arguments)["isError"].is_null());
         }
         open.check_answer();
         fs::remove_file(link).unwrap();

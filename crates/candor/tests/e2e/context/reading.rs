@@ -25,21 +25,21 @@ fn fixture() -> ContextFixture {
     fixture
 }
 
-fn serve(fixture: &ContextFixture, paths: &[&str]) -> ContextServer {
+pub(crate) fn serve(fixture: &ContextFixture, paths: &[&str]) -> ContextServer {
     let mut command = fixture.command(&["serve"]);
     command.args(paths);
     ContextServer::start(command)
 }
 
 /// Makes a call and returns its result.
-fn ask(server: &mut ContextServer, tool: &str, arguments: &Value) -> Value {
+pub(crate) fn ask(server: &mut ContextServer, tool: &str, arguments: &Value) -> Value {
     let answer = server.ask(call("1", tool, arguments.to_string()));
     let answer: Value = serde_json::from_str(&answer).unwrap();
     answer["result"].clone()
 }
 
 /// Makes a call that must fail. Returns the sentence before the object.
-fn fail(server: &mut ContextServer, tool: &str, arguments: Value) -> String {
+pub(crate) fn fail(server: &mut ContextServer, tool: &str, arguments: Value) -> String {
     let result = ask(server, tool, &arguments);
     assert_eq!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap();
@@ -533,7 +533,8 @@ fn exit_codes_are_those_of_the_table() {
     fails(5, &["search", "x", "--cache", "docs"]);
     assert_snapshot!(fails(8, &with(&["get", "--id", "merg.md"])), @r"
     error: The cache `guide` has no document `merg.md`; near: `merge.md`
-    hint: Use an id that context_search or context_list returns.
+    hint: to read the nearest document, run:
+      candor context get --id merge.md --cache [root]/caches/guide
     ");
     fails(8, &with(&["list", "--under", "nothing/"]));
     let version = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -582,7 +583,12 @@ fn wrong_paths_are_refused_at_the_start() {
     hint: name fewer paths
     ");
     fs::remove_dir_all(fixture.path("caches/c00")).unwrap();
-    serve(&fixture, &["caches"]).end();
+    let mut server = serve(&fixture, &["caches"]);
+    let caches = ask(&mut server, "context_list", &json!({}));
+    let caches = caches["structuredContent"]["caches"].as_array().unwrap();
+    assert_eq!(caches.len(), 64);
+    assert_eq!(caches[63]["cache"], "reference");
+    server.end();
 }
 
 /// A read-only file, an overlong name, a link out: nothing of it is reachable by a name.

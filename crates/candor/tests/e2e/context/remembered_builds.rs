@@ -2,7 +2,7 @@
 
 use crate::context::fixture::{CommandOutput, ContextFixture};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -368,6 +368,70 @@ fn unusable_record_counts_as_absent() {
     );
 }
 
+/// A record that was edited by hand into nonsense is never followed.
+#[test]
+fn nonsense_in_a_record_counts_as_absent() {
+    let fixture = fixture();
+    fixture.run_ok(&["build", "--sources", "docs", "--cache", "c"]);
+    let record: Value = serde_json::from_slice(&fixture.read("c/build.json")).unwrap();
+    let before = fixture.read("c/manifest.json");
+    let edited = |member: &str, value: Value| {
+        let mut edited = record.clone();
+        edited[member] = value;
+        edited.to_string()
+    };
+    let without = |member: &str| {
+        let mut edited = record.clone();
+        edited.as_object_mut().unwrap().shift_remove(member);
+        edited.to_string()
+    };
+    let mut nonsense = vec![
+        String::new(),
+        String::from("null"),
+        String::from("7"),
+        String::from("[]"),
+        String::from("nonsense"),
+        "[".repeat(100_000),
+        record.to_string() + "}",
+        edited("format", json!("1")),
+        edited("format", json!(1.5)),
+        edited("format", json!(0)),
+        edited("sources", json!(7)),
+        edited("sources", json!("")),
+        edited("sources", json!("a\0b")),
+        edited("include", json!("*.md")),
+        edited("include", json!(["["])),
+        edited("include", json!([""])),
+        edited("exclude", json!([null])),
+        edited("passages", json!("yes")),
+        edited("tokenizer", json!("gpt")),
+        edited("surplus", json!(1)),
+    ];
+    for member in record.as_object().unwrap().keys() {
+        nonsense.push(without(member));
+        nonsense.push(edited(member, Value::Null));
+    }
+    for bad in nonsense {
+        fixture.write("c/build.json", &bad);
+        for command in ["update", "status"] {
+            let text = fixture.run_err(1, &[command, "--cache", "c"]);
+            let shown = bad.get(..200).unwrap_or(&bad);
+            assert!(
+                text.starts_with("note: build.json of `c` is ignored: "),
+                "{shown}: {text}"
+            );
+            assert!(
+                text.ends_with("hint: name their directory with --sources\n"),
+                "{shown}: {text}"
+            );
+        }
+        assert_eq!(fixture.read("c/build.json"), bad.as_bytes());
+        // Queries do not read it.
+        fixture.run_ok(&["search", "one", "--cache", "c"]);
+    }
+    assert_eq!(fixture.read("c/manifest.json"), before);
+}
+
 #[test]
 fn cache_without_a_record_needs_its_sources() {
     let fixture = fixture();
@@ -484,9 +548,16 @@ fn status_reports_differences_by_its_exit_code() {
     );
 }
 
-/// Types the last line of a message into a shell in another directory.
+/// Types the last line of a message into a shell in another directory, where it must succeed.
 fn paste(fixture: &ContextFixture, message: &str) -> String {
-    let (_, command) = message.split_once(":\n  ").unwrap();
+    let (code, stdout) = paste_any(fixture, message);
+    assert_eq!(code, 0, "{message}");
+    stdout
+}
+
+/// Does the same for a command that may fail.
+fn paste_any(fixture: &ContextFixture, message: &str) -> (i32, String) {
+    let (_, command) = message.rsplit_once(":\n  ").unwrap();
     let command = command.replace("[root]", fixture.root().to_str().unwrap());
     let program = Path::new(crate::fixture::CANDOR).parent().unwrap();
     let path = format!("{}:/usr/bin:/bin", program.display());
@@ -496,12 +567,8 @@ fn paste(fixture: &ContextFixture, message: &str) -> String {
         .env("PATH", path)
         .output()
         .unwrap();
-    assert!(
-        run.status.success(),
-        "{command}: {}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-    String::from_utf8(run.stdout).unwrap()
+    let stdout = String::from_utf8(run.stdout).unwrap();
+    (run.status.code().unwrap(), stdout)
 }
 
 #[test]
@@ -546,6 +613,97 @@ fn recommended_commands_can_be_pasted() {
     let differs = fixture.run_err(1, &["update", "--cache", "cache", "--include", "c.txt"]);
     paste(&fixture, &differs);
     assert_eq!(ids(&fixture, "cache"), ["c.txt"]);
+}
+
+/// Hints of commands name commands, not the tools of the server.
+#[test]
+fn hints_of_reading_commands_can_be_pasted() {
+    let fixture = ContextFixture::empty();
+    fixture.write("docs/guide/it's install.md", "# Install\n\none\n");
+    fixture.write("docs/-n.md", "two\n");
+    fs::create_dir(fixture.path("my caches")).unwrap();
+    fixture.build("docs", "my caches/guide");
+    let cache = ["--cache", "my caches/guide"];
+    let fails = |code: i32, arguments: &[&str]| {
+        let text = fixture.run_err(code, &[arguments, &cache].concat());
+        assert!(!text.contains("context_"), "{text}");
+        text
+    };
+    let text = fails(8, &["get", "--id", "instal.md"]);
+    assert_snapshot!(text, @r"
+    error: The cache `guide` has no document `instal.md`
+    hint: to search for a document, run:
+      candor context search instal --format paths --cache '[root]/my caches/guide'
+    ");
+    let text = fails(8, &["get", "--id", "guide/it's instal.md"]);
+    assert_snapshot!(text, @r"
+    error: The cache `guide` has no document `guide/it's instal.md`; near: `guide/it's install.md`
+    hint: to read the nearest document, run:
+      candor context get --id 'guide/it'\''s install.md' --cache '[root]/my caches/guide'
+    ");
+    assert!(paste(&fixture, &text).contains("one"));
+    paste(&fixture, &fails(8, &["get", "--id", "n.md"]));
+    let text = fails(8, &["get", "--id", "some/two_words.rst"]);
+    assert_snapshot!(text, @r"
+    error: The cache `guide` has no document `some/two_words.rst`
+    hint: to search for a document, run:
+      candor context search 'two words' --format paths --cache '[root]/my caches/guide'
+    ");
+    assert_eq!(paste(&fixture, &text), "-n.md:1-1\n");
+    paste(&fixture, &fails(8, &["get", "--id", "/"]));
+    let text = fails(8, &["list", "--under", "nothing/"]);
+    assert_snapshot!(text, @r"
+    error: The cache `guide` has no document under `nothing/`
+    hint: to list the folders, run:
+      candor context list --cache '[root]/my caches/guide'
+    ");
+    assert!(paste(&fixture, &text).contains("guide/"));
+    let version = format!("sha256:{}", "0".repeat(64));
+    let text = fails(8, &["get", "--id", "-n.md", "--version", &version]);
+    assert!(paste(&fixture, &text).contains("two"), "{text}");
+    // The root is repeated.
+    let arguments = [
+        "get",
+        "--id",
+        "m.md",
+        "--root",
+        "my caches",
+        "--cache",
+        "guide",
+    ];
+    let text = fixture.run_err(8, &arguments);
+    assert!(text.contains("--root '[root]/my caches'"), "{text}");
+    paste(&fixture, &text);
+    // Several caches have the id.
+    fixture.build("docs", "my caches/other");
+    let text = fixture.run_err(1, &["get", "--id", "-n.md", "--cache", "my caches"]);
+    assert_snapshot!(text, @r"
+    error: The arguments are not right
+      cache: must be given, because several caches have this id; the id is in the caches `guide`, `other`
+    hint: name one of them, for example:
+      candor context get --id -n.md --cache '[root]/my caches/guide'
+    ");
+    assert!(paste(&fixture, &text).contains("two"));
+    let text = fixture.run_err(8, &["get", "--id", "zebra", "--cache", "my caches"]);
+    paste(&fixture, &text);
+    // An invalid cache is looked into by `verify`.
+    fixture.edit("my caches/guide/index.json", "-n.md", "-m.md");
+    for arguments in [
+        &["search", "one"][..],
+        &["get", "--id", "-n.md"],
+        &["list"],
+        &["update"],
+        &["status"],
+    ] {
+        let text = fails(5, arguments);
+        let (code, report) = paste_any(&fixture, &text);
+        assert!(code == 5 && report.contains("index.json"), "{text}");
+    }
+    assert_snapshot!(fails(5, &["search", "one"]), @r"
+    error: The cache `guide` cannot be read: the cache is invalid: index.json: the manifest has no `-m.md` (and one more problem)
+    hint: build the cache again; to see what is wrong with it, run:
+      candor context verify --cache '[root]/my caches/guide'
+    ");
 }
 
 #[test]
