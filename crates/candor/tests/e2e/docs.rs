@@ -5,6 +5,7 @@
 //! following lines are the whole output.
 
 use crate::fixture::{CANDOR, Directory, context};
+use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -129,6 +130,48 @@ fn console_sessions_of_the_docs_print_the_documented_output() {
         }
     }
     assert!(sessions >= 1, "the sessions were not found");
+}
+
+/// The JSON of the guide to `context`: configurations of clients, which start a server, and a record.
+#[test]
+fn json_of_the_context_guide_is_right() {
+    let directory = Directory::new();
+    directory.write("docs/a.md", "# One\n");
+    fs::create_dir(directory.path("caches")).unwrap();
+    let build = "context build --sources docs --cache caches/guide";
+    assert!(typed(build, directory.root()).contains("document_count"));
+    let text = fs::read_to_string(root().join("docs/context.md")).unwrap();
+    let (mut servers, mut records) = (0, 0);
+    for (line, block) in blocks(&text, "json") {
+        let block: Value = serde_json::from_str(&block.join("\n")).unwrap();
+        if block.get("mcpServers").is_none() {
+            let record = directory.read("caches/guide/build.json");
+            assert_eq!(
+                block,
+                serde_json::from_str::<Value>(&record).unwrap(),
+                "{line}"
+            );
+            records += 1;
+            continue;
+        }
+        let server = &block["mcpServers"]["context"];
+        assert_eq!(server["command"], "candor");
+        let arguments = server["args"].as_array().unwrap().iter();
+        let arguments = arguments.map(|argument| argument.as_str().unwrap());
+        let command: Vec<_> = arguments
+            .map(|argument| argument.replace("/path/to/caches", "caches"))
+            .collect();
+        let request = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        let line = format!("echo '{request}' | candor {}", command.join(" "));
+        let answer: Value = serde_json::from_str(&typed(&line, directory.root())).unwrap();
+        assert_eq!(
+            answer["result"]["tools"].as_array().unwrap().len(),
+            3,
+            "{line}"
+        );
+        servers += 1;
+    }
+    assert_eq!((servers, records), (3, 1));
 }
 
 #[test]
