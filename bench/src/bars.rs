@@ -93,13 +93,15 @@ struct Promise {
     limit: f64,
 }
 
-const PROMISES: [Promise; 7] = [
+const PROMISES: [Promise; 9] = [
     beside_bare(STDIO, Case::Success, 1.7),
     beside_bare(STDIO, Case::NotFound, 2.5),
     beside_bare(STDIO, Case::InvalidParams, 2.5),
+    beside_bare(STDIO, Case::Misfit, 1.8),
     beside_bare(HTTP, Case::Success, 1.3),
     beside_success(HTTP, Case::NotFound, 1.2),
     beside_success(HTTP, Case::InvalidParams, 1.2),
+    beside_bare(HTTP, Case::Misfit, 1.3),
     beside_bare(GITHUB, Case::Invalid, 1.3),
 ];
 
