@@ -56,7 +56,7 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_enum, value_name = "PART")]
     only: Option<BenchPart>,
     /// A tree of Markdown for the bars on context caches, which are stated for that of MDN; it is
-    /// copied first, and the temporary directory needs fifty times its size
+    /// copied first, and the temporary directory needs a hundred times its size
     #[arg(long, value_name = "DIR")]
     pub(crate) corpus: Option<PathBuf>,
     /// Where stores of orders are kept for the next run, about 3 GB; the account that PostgreSQL runs
@@ -89,15 +89,43 @@ pub(crate) enum BenchPart {
     Http,
     Start,
     Github,
+    /// HTTP with many idle or slow connections
+    Connections,
+    /// All parts about context caches
     ContextProgram,
+    /// `resolve`, on the command line and on the server
+    ContextResolve,
+    /// Version 1: searches, parts of documents, tokenizers
+    ContextReading,
+    /// Builds and updates
+    ContextBuilds,
+    /// Large answers that nobody reads
+    ContextAnswers,
+    /// Caches of different sizes
+    ContextGrowth,
     Log,
     Workspace,
     Orders,
 }
 
+impl BenchPart {
+    /// The parts about context caches.
+    pub(crate) const CONTEXT: [BenchPart; 5] = [
+        BenchPart::ContextResolve,
+        BenchPart::ContextReading,
+        BenchPart::ContextBuilds,
+        BenchPart::ContextAnswers,
+        BenchPart::ContextGrowth,
+    ];
+}
+
 impl BenchOptions {
     pub(crate) fn wants(&self, part: BenchPart) -> bool {
-        self.only.is_none_or(|only| only == part)
+        let is_within = |only| {
+            only == part
+                || (only == BenchPart::ContextProgram && BenchPart::CONTEXT.contains(&part))
+        };
+        self.only.is_none_or(is_within)
     }
 
     pub(crate) fn rounds(&self) -> u32 {

@@ -1,6 +1,7 @@
 //! The machine and the build that the figures belong to, without names and paths.
 
 use jiff::Timestamp;
+use rustix::process::{Resource, Rlimit};
 use serde::Serialize;
 use std::process::Command;
 
@@ -34,6 +35,23 @@ impl Machine {
             busy: load(),
         }
     }
+}
+
+/// Raises the limit of open files as far as the machine permits.
+pub(crate) fn raise_open_files() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // A part that needs more files than are permitted is not measured.
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+}
+
+/// Returns how many files this process, and each one that it starts, can open.
+pub(crate) fn open_files() -> u64 {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    limit.current.unwrap_or(u64::MAX)
 }
 
 fn whole(file: &str) -> String {

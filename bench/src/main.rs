@@ -7,6 +7,7 @@
 mod arguments;
 mod bare;
 mod bars;
+mod connections;
 mod context;
 mod figures;
 mod github;

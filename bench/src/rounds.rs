@@ -49,8 +49,24 @@ pub(crate) struct RoundPlan {
     pub(crate) round: Duration,
 }
 
+impl RoundPlan {
+    /// Returns the number of turns in a round.
+    pub(crate) fn turns(self) -> u32 {
+        turns(self.round)
+    }
+
+    /// Returns the length of one turn.
+    pub(crate) fn slice(self) -> Duration {
+        self.round / self.turns()
+    }
+}
+
+fn turns(round: Duration) -> u32 {
+    round.div_duration_f64(SLICE).ceil().max(1.0) as u32
+}
+
 /// The length of one turn. A round has many, so that a disturbance of a second affects all series.
-const SLICE: Duration = Duration::from_millis(100);
+pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
 /// Measures every case on every contender, round by round.
 pub(crate) fn alternate(
@@ -88,7 +104,7 @@ fn one_round(
     round: Duration,
 ) -> io::Result<Vec<Round>> {
     let mut tallies: Vec<RoundTally> = all.iter().map(|_| RoundTally::default()).collect();
-    let turns = round.div_duration_f64(SLICE).ceil().max(1.0) as u32;
+    let turns = turns(round);
     for turn in 0..turns {
         for place in order(all.len(), contenders.len(), turn) {
             let load = &mut contenders[place % contenders.len()].load;

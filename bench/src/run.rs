@@ -2,12 +2,13 @@
 
 use crate::arguments::{BenchOptions, BenchPart};
 use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, GITHUB, HTTP, STDIO};
+use crate::connections;
 use crate::context;
 use crate::github;
 use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::orders::{self, CandorBuild};
 use crate::process::{BenchProgram, MemoryUse};
 use crate::record;
@@ -26,6 +27,7 @@ const STARTS: u32 = 20;
 /// Measures and reports. Returns false if bars are enforced and one is missed.
 pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
     let files = Executables::of(options)?;
+    machine::raise_open_files();
     let plan = RoundPlan {
         rounds: options.rounds(),
         round: options.round(),
@@ -80,7 +82,12 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
         progress.say("get_tree of 100,000 entries");
         report.tree = Some(github::large_tree(&files.candor, data.path())?);
     }
-    if options.wants(BenchPart::ContextProgram) {
+    if options.wants(BenchPart::Connections) {
+        let arguments = ["playground", "--http", "--port", "0"].map(OsString::from);
+        let program = files.candor(&arguments);
+        connections::measure(&program, plan, &mut report.connections, &mut progress)?;
+    }
+    if BenchPart::CONTEXT.iter().any(|part| options.wants(*part)) {
         report.context = context::measure(&files.candor, &files.bench, options, &mut progress)?;
     }
     if options.wants(BenchPart::Log) {

@@ -18,8 +18,7 @@ pub(crate) struct ContextProgram {
 }
 
 impl ContextProgram {
-    /// Builds a cache. Returns how long it took.
-    /// Builds without an index of passages.
+    /// Builds a cache without an index of passages. Returns how long it took.
     pub(crate) fn build(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
         self.build_with(sources, cache, self.plain()?)
     }
@@ -27,7 +26,7 @@ impl ContextProgram {
     /// Returns the options of a build without an index of passages. Earlier versions need none.
     fn plain(&self) -> io::Result<&'static [&'static str]> {
         const OPTION: &str = "--no-passages";
-        match self.builds_with(OPTION)? {
+        match self.has_option("build", OPTION)? {
             true => Ok(&[OPTION]),
             false => Ok(&[]),
         }
@@ -51,7 +50,7 @@ impl ContextProgram {
     }
 
     pub(crate) fn update(&self, sources: &Path, cache: &Path) -> io::Result<Duration> {
-        Ok(timed(&self.file, &building("update", sources, cache))?.0)
+        Ok(timed(&self.file, &updating(sources, cache))?.0)
     }
 
     /// Returns the peak memory of a build, in megabytes. It is not timed: sampling costs a little.
@@ -87,11 +86,25 @@ impl ContextProgram {
         timed(&self.file, &arguments)
     }
 
-    /// Returns true if `build` has an option.
-    pub(crate) fn builds_with(&self, option: &str) -> io::Result<bool> {
-        let (_, help) = timed(&self.file, &["build", "--help"])?;
+    /// Searches passages. Returns how long that took.
+    pub(crate) fn search(&self, cache: &Path, query: &str) -> io::Result<Duration> {
+        let budget = BUDGET.to_string();
+        let (cache, query) = (cache.as_os_str(), OsStr::new(query));
+        let arguments = ["search", "--budget", &budget, "--cache"].map(OsStr::new);
+        let arguments = [&arguments[..], &[cache, OsStr::new("--query"), query]].concat();
+        Ok(timed(&self.file, &arguments)?.0)
+    }
+
+    /// Returns true if a command has an option.
+    pub(crate) fn has_option(&self, command: &str, option: &str) -> io::Result<bool> {
+        let (_, help) = timed(&self.file, &[command, "--help"])?;
         Ok(memchr::memmem::find(&help, option.as_bytes()).is_some())
     }
+}
+
+/// Returns the arguments of an update.
+pub(crate) fn updating(sources: &Path, cache: &Path) -> [OsString; 5] {
+    building("update", sources, cache)
 }
 
 fn building(command: &str, sources: &Path, cache: &Path) -> [OsString; 5] {

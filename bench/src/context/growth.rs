@@ -2,7 +2,7 @@
 //! cache.
 
 use super::ContextBench;
-use super::client::{ContextClient, ResolveRequest};
+use super::client::{ContextClient, ContextRequest};
 use super::synthetic::{self, SHARES, TERMS};
 use crate::figures::{SubjectFigures, ratios};
 use crate::report::thousands;
@@ -84,7 +84,7 @@ fn grow(bench: &mut ContextBench<'_>, documents: usize) -> io::Result<SyntheticS
 fn one_round(all: &mut [SyntheticServer], share: usize) -> io::Result<Vec<Vec<f64>>> {
     let terms = (0..TERMS).map(|which| synthetic::term(share, which));
     let requests: Vec<_> = terms
-        .map(|term| ResolveRequest::new("synthetic", &term))
+        .map(|term| ContextRequest::resolve("synthetic", &term))
         .collect();
     let mut times: Vec<Vec<f64>> = all.iter().map(|_| Vec::new()).collect();
     for _ in 0..CALLS / TERMS {

@@ -1,4 +1,4 @@
-//! Context caches: command line, server, growth, builds and memory, each compared with the least
+//! Context caches: command line, server, growth, builds, updates and memory, each compared with the least
 //! that could be done. Everything happens in a temporary directory; the corpus is only copied.
 //! Nothing is removed before the end: on ext4, creating files is slow after many were removed.
 
@@ -9,12 +9,17 @@ mod command;
 mod copy;
 mod corpus_words;
 mod growth;
+mod reading;
 mod resolving;
 mod seeded_numbers;
 mod serving;
+mod source_changes;
+mod stat_calls;
 mod synthetic;
+mod unread_answers;
+mod watching;
 
-use crate::arguments::BenchOptions;
+use crate::arguments::{BenchOptions, BenchPart};
 use crate::figures::SubjectFigures;
 use crate::report::terminal::ProgressLine;
 use command::ContextProgram;
@@ -57,20 +62,48 @@ pub(crate) fn measure(
         progress,
     };
     match &options.corpus {
-        Some(corpus) => on_corpus(&mut bench, corpus)?,
-        None => {
-            resolving::unmeasured(&mut bench.findings, NO_CORPUS);
-            serving::unmeasured(&mut bench.findings, NO_CORPUS);
-            building::unmeasured(&mut bench.findings, NO_CORPUS);
+        Some(corpus) if WITH_CORPUS.iter().any(|part| options.wants(*part)) => {
+            on_corpus(&mut bench, corpus, options)?;
         }
+        Some(_) => {}
+        None => without_corpus(&mut bench.findings, options),
     }
-    growth::measure(&mut bench)?;
+    if options.wants(BenchPart::ContextAnswers) {
+        unread_answers::measure(&mut bench)?;
+    }
+    if options.wants(BenchPart::ContextGrowth) {
+        growth::measure(&mut bench)?;
+    }
     let findings = bench.findings;
     scratch.close()?;
     Ok(findings)
 }
 
-fn on_corpus(bench: &mut ContextBench<'_>, corpus: &Path) -> io::Result<()> {
+/// The parts that need a corpus.
+const WITH_CORPUS: [BenchPart; 3] = [
+    BenchPart::ContextResolve,
+    BenchPart::ContextReading,
+    BenchPart::ContextBuilds,
+];
+
+fn without_corpus(findings: &mut SubjectFigures, options: &BenchOptions) {
+    if options.wants(BenchPart::ContextResolve) {
+        resolving::unmeasured(findings, NO_CORPUS);
+        serving::unmeasured(findings, NO_CORPUS);
+    }
+    if options.wants(BenchPart::ContextReading) {
+        reading::unmeasured(findings, NO_CORPUS);
+    }
+    if options.wants(BenchPart::ContextBuilds) {
+        building::unmeasured(findings, NO_CORPUS);
+    }
+}
+
+fn on_corpus(
+    bench: &mut ContextBench<'_>,
+    corpus: &Path,
+    options: &BenchOptions,
+) -> io::Result<()> {
     bench.progress.say("context: copying the corpus");
     let sources = bench.scratch.join("sources");
     let copied = copy::markdown(corpus, &sources)?;
@@ -81,10 +114,19 @@ fn on_corpus(bench: &mut ContextBench<'_>, corpus: &Path) -> io::Result<()> {
     {
         let documents = cache.documents()?;
         let vocabulary = CorpusWords::of(&documents);
-        resolving::measure(bench, &cache, &documents, &vocabulary)?;
-        serving::measure(bench, &root, &documents, &vocabulary)?;
+        if options.wants(BenchPart::ContextResolve) {
+            resolving::measure(bench, &cache, &documents, &vocabulary)?;
+            serving::measure(bench, &root, &documents, &vocabulary)?;
+        }
+        if options.wants(BenchPart::ContextReading) {
+            reading::measure(bench, &sources, &documents, &vocabulary)?;
+        }
     }
-    building::measure(bench, &sources, &cache)
+    // Last, because it changes the sources.
+    match options.wants(BenchPart::ContextBuilds) {
+        true => building::measure(bench, &sources, &cache),
+        false => Ok(()),
+    }
 }
 
 /// The name of the corpus' cache below its root.

@@ -1,7 +1,7 @@
 //! `resolve` on the server: one client, the cache open and watched, the same mix of queries in
 //! every round; and the oracle in memory on some of these queries, whose answers must be identical.
 
-use super::client::{ContextClient, ResolveRequest, millis};
+use super::client::{ContextClient, ContextRequest, millis};
 use super::corpus_words::CorpusWords;
 use super::resolving::checked;
 use super::{CORPUS, ContextBench};
@@ -88,8 +88,8 @@ pub(crate) fn measure(
     Ok(())
 }
 
-fn asking(query: &str) -> ResolveRequest {
-    ResolveRequest::new(CORPUS, query)
+fn asking(query: &str) -> ContextRequest {
+    ContextRequest::resolve(CORPUS, query)
 }
 
 /// Runs some queries on the oracle, and in turn on the server.

@@ -25,8 +25,7 @@ const CHUNK: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) struct HttpLoad {
     process: ServerProcess,
-    address: String,
-    path: &'static str,
+    target: PostTarget,
     bare: bool,
     runtime: Runtime,
     connections: Vec<Connection>,
@@ -49,17 +48,20 @@ impl HttpLoad {
         })?;
         Ok(HttpLoad {
             process,
-            address,
-            path,
+            target: PostTarget { address, path },
             bare: program.bare,
             runtime,
             connections,
         })
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.target.address
+    }
+
     /// Sends one request.
     pub(crate) fn once(&mut self, case: Case) -> io::Result<()> {
-        let mut request = self.request(case);
+        let mut request = self.target.request(case);
         let mark = mark(case, self.bare);
         let Some(connection) = self.connections.first_mut() else {
             return Ok(());
@@ -67,9 +69,18 @@ impl HttpLoad {
         let asked = connection.once(&mut request, mark);
         self.runtime.block_on(asked)
     }
+}
 
+/// The address and the path of tools.
+#[derive(Debug)]
+pub(crate) struct PostTarget {
+    pub(crate) address: String,
+    pub(crate) path: &'static str,
+}
+
+impl PostTarget {
     /// Returns a request as MCP clients send it.
-    fn request(&self, case: Case) -> RequestTemplate {
+    pub(crate) fn request(&self, case: Case) -> RequestTemplate {
         let (path, address) = (self.path, &self.address);
         let head = |length| {
             format!(
@@ -90,7 +101,7 @@ impl Load for HttpLoad {
     fn ask(&mut self, case: Case, how_long: Duration) -> io::Result<Latencies> {
         let until = Instant::now() + how_long;
         let mark = mark(case, self.bare);
-        let request = self.request(case);
+        let request = self.target.request(case);
         self.runtime.block_on(async {
             let mut asking = JoinSet::new();
             for connection in self.connections.drain(..) {
@@ -107,8 +118,9 @@ impl Load for HttpLoad {
     }
 }
 
+/// One connection, with one request at a time.
 #[derive(Debug)]
-struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     id: u64,
     buffer: Vec<u8>,
@@ -116,7 +128,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, id: u64) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream, id: u64) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Connection {
             stream,
@@ -126,7 +138,12 @@ impl Connection {
         })
     }
 
-    async fn once(&mut self, template: &mut RequestTemplate, mark: &'static str) -> io::Result<()> {
+    /// Sends one request and checks the answer.
+    pub(crate) async fn once(
+        &mut self,
+        template: &mut RequestTemplate,
+        mark: &'static str,
+    ) -> io::Result<()> {
         self.id += 1;
         self.stream.write_all(template.with_id(self.id)).await?;
         check(self.answer().await?, mark)
@@ -175,6 +192,19 @@ impl Connection {
             }
         }
     }
+}
+
+/// Sends one `GET` and reads the answer.
+pub(crate) async fn get(stream: &mut TcpStream, address: &str, path: &str) -> io::Result<()> {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut arrived = Vec::with_capacity(512);
+    while body(&arrived)?.is_none() {
+        if stream.read_buf(&mut arrived).await? == 0 {
+            return Err(io::Error::other("the server closed a connection"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the offset of the body once it is complete.

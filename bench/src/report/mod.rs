@@ -24,6 +24,8 @@ pub(crate) struct BenchReport {
     pub(crate) tree: Option<MemoryUse>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
+    /// Servers with many connections.
+    pub(crate) connections: SubjectFigures,
     pub(crate) context: SubjectFigures,
     /// The log, and the edits that it records.
     pub(crate) record: SubjectFigures,
@@ -41,6 +43,7 @@ impl BenchReport {
             tree: None,
             bars: Vec::new(),
             series: Vec::new(),
+            connections: SubjectFigures::about("http"),
             context: SubjectFigures::about("context"),
             record: SubjectFigures::about("log"),
             orders: SubjectFigures::about("orders"),
@@ -55,6 +58,7 @@ impl BenchReport {
         self.bars
             .extend(memory.map(|(transport, memory)| bars::memory(transport, *memory)));
         self.bars.extend(self.tree.map(bars::tree_memory));
+        self.bars.extend(self.connections.bars.iter().cloned());
         self.bars.extend(self.context.bars.iter().cloned());
         self.bars.extend(self.record.bars.iter().cloned());
         self.bars.extend(self.orders.bars.iter().cloned());
@@ -63,6 +67,11 @@ impl BenchReport {
     /// Returns the rows of the table of figures.
     fn figures(&self) -> Vec<[String; 7]> {
         self.series.iter().filter_map(figures).collect()
+    }
+
+    /// Returns the rows of the table about servers with many connections.
+    fn of_connections(&self) -> Vec<[String; 3]> {
+        self.connections.figures.iter().map(plain_figure).collect()
     }
 
     /// Returns the rows of the table about context caches.
@@ -107,6 +116,8 @@ const FIGURES: [&str; 7] = [
 ];
 
 const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
+
+const OF_CONNECTIONS: [&str; 3] = ["connections", "median", "spread"];
 
 const OF_CONTEXT: [&str; 3] = ["context", "median", "spread"];
 

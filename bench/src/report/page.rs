@@ -1,6 +1,6 @@
 //! The page of figures in the documentation.
 
-use super::{BenchReport, FIGURES, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
+use super::{BenchReport, FIGURES, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
 use std::io;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ pub(crate) fn write(report: &BenchReport, file: &Path) -> io::Result<()> {
 fn text(report: &BenchReport) -> String {
     let bars = table(&VERDICTS, &report.verdicts());
     let figures = table(&FIGURES, &report.figures());
+    let of_connections = table(&OF_CONNECTIONS, &report.of_connections());
     let of_context = table(&OF_CONTEXT, &report.of_context());
     let of_record = table(&OF_RECORD, &report.of_record());
     let of_orders = table(&OF_ORDERS, &report.of_orders());
@@ -25,6 +26,7 @@ fn text(report: &BenchReport) -> String {
          `cargo xtask bench` generates it; do not edit it. Run the command for the figures of your own machine.\n\n\
          ## Bars\n\n{bars}\n\
          ## Figures\n\n{figures}\n\
+         ## Figures of many connections\n\n{of_connections}\n\
          ## Figures of context caches\n\n{of_context}\n\
          ## Figures of the log and the workspace\n\n{of_record}\n\
          ## Figures of the order tools\n\n{of_orders}\n\
@@ -86,7 +88,7 @@ bar.
 *success* calls `echo`. *github −32002* and *github −32602* fail in the dialect of the GitHub \
 tools. *wrong arguments* are refused by the schema of `echo` and explained in the neutral dialect, \
 which contains everything three times (for a model, for a program, for a strict client), so its \
-answer is the longest; this call has no bar.
+answer is the longest.
 
 **The GitHub tools.** `candor github serve --http` runs on a local forge with its sample \
 repository, beside the same bare axum handler. *search, no query* is refused by its schema, and \
@@ -100,6 +102,15 @@ Every answer is matched with its request by its id, and the first answers of eve
 compared with the expected ones. The load generator and the servers share the cores, so a \
 percentile includes the wait for a core. *CPU* is the server's own processor time, user and \
 system, per answer; it depends least on what else the machine does.
+
+**Many connections.** The servers are `candor playground --http`. An idle connection has got the \
+answer to `GET /health` and asks nothing more; it asks again every 20 s, because a server closes it \
+after a minute, and at the end, so that a closed one fails the benchmark. Beside 2,000 of them the \
+16 connections of the usual load call `echo` for the same time as on a server of their own, in \
+turns. The memory of 4,096 of them is the resident size when all are open, minus that of the same \
+server before; each round starts a new server. Beside slow peers, 600 connections have sent half of \
+a head and 520 half of a body when the calls begin: 500 in a round, one after the other, each on a \
+connection of its own, from the connect to the answer.
 
 **Start** is the time from starting the process to its first answer on stdio, as the median of 20 \
 starts. **Memory** is the highest resident size over all rounds; the lower end of its spread is \
@@ -133,11 +144,29 @@ queries, and the benchmark fails if their bytes differ.
 of the server** is its resident size after these rounds, minus the size of `accelerator.idx` and \
 `accelerator.sig`.
 
+**Version 1 of the server** is measured by a client of `context serve PATH` on stdio, one call at a \
+time. The four caches contain every fourth document of the corpus each, and are asked together; the \
+other server has one cache of all documents. Both answer 1,000 queries of the same mix in each \
+round, in turns of 25, and the means are compared. `context_get` reads 40 lines from anywhere in \
+documents from all over the corpus, 3,000 times in each round. `search` with both tokenizers is the \
+command line, a new process for each query: one query of each kind, 12 times in each round.
+
+**Unread answers** are those to 64 calls of `context.resolve` on a cache of one document of 60 MB. \
+When the server has used no processor time for a second, all 64 are read and matched with their \
+calls. The memory is the highest resident size until the last one is read.
+
 **Builds** are compared with one thread that creates, writes and closes the files of the same \
 documents from memory, in a new directory, and ends with one `syncfs`; it reads no sources and \
-makes no index. Before each measurement everything that was written earlier is synced. An update \
-follows the change of one file, a different file in each round. The memory of a build is measured \
-in a separate build, which is not timed.
+makes no index. Before each measurement everything that was written earlier is synced. *Build* and \
+all updates are measured without the index of passages (`--no-passages`). The memory of a build is \
+measured in a separate build, which is not timed.
+
+**Updates** follow the change of one file, a different file each time. Each round builds a cache, \
+updates it once, then three times more, then three times in `update --watch`, and compares with the \
+build of the same round; three updates count as their mean. In `--watch` the time begins when the \
+file has been closed for the quiet time of 200 ms, and ends when the updated cache has the name of \
+the old one. `stat` calls are counted by strace, all variants, those on directories and open files \
+included.
 
 **The log** is the crate itself, in the process of the benchmark, on the disk of the temporary \
 directory, with lines as long as those of the workspace server. The bare loop beside it appends a \

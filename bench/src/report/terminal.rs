@@ -1,6 +1,8 @@
 //! The report on the terminal, and the progress until it is complete.
 
-use super::{BenchReport, FIGURES, GAINS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
+use super::{
+    BenchReport, FIGURES, GAINS, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS,
+};
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 
@@ -25,6 +27,10 @@ pub(crate) fn print(report: &BenchReport) {
     let gains = report.gains();
     if !gains.is_empty() {
         table(&GAINS, &gains);
+    }
+    let of_connections = report.of_connections();
+    if !of_connections.is_empty() {
+        table(&OF_CONNECTIONS, &of_connections);
     }
     let of_context = report.of_context();
     if !of_context.is_empty() {
