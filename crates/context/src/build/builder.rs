@@ -1,12 +1,11 @@
 //! Builds a cache from sources: completely, or by reading only the sources that changed.
 
 use crate::build::build_record::{BuildRecord, BuildSettings, RECORD_FILE};
-use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
 use crate::build::draft::{BuildTarget, CacheDraft, Durability, ReplacedCache, replace_bytes};
-use crate::build::origins::{self, ORIGINS_FILE, Origin, Origins};
+use crate::build::origins::{self, ORIGINS_FILE, Origin};
 use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
 use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, SourceListing};
@@ -306,13 +305,10 @@ impl Build<'_> {
         names: Option<&TargetNames>,
         before: Option<&PreviousCache>,
     ) -> Result<SourceListing, Failure> {
-        let nothing = DirectorySnapshots::default();
         let mut listing = sources.list(&ListingRequest {
             filter: self.filter,
             sign: before.is_some(),
-            known: before.map_or(&nothing, |before| &before.survey),
             target: names,
-            now: self.now,
         })?;
         if self.skip_invalid || !listing.flaws.is_empty() {
             self.remove_flawed(sources, &mut listing, before)?;
@@ -389,10 +385,7 @@ impl Build<'_> {
         before: Option<&PreviousCache>,
     ) -> Result<DraftContents, DraftError> {
         let SourceListing {
-            files: list,
-            directories,
-            flaws,
-            ..
+            files: list, flaws, ..
         } = listing;
         self.progress.begin("documents", list.len() as u64);
         let placing = DocumentWriter {
@@ -417,11 +410,7 @@ impl Build<'_> {
         let manifest = manifest_of(&list, &prepared);
         let (listed, indexed) = parallel::both(
             || {
-                let documents = origins_of(&list, &prepared);
-                let origins = Origins {
-                    documents,
-                    directories,
-                };
+                let origins = origins_of(&list, &prepared);
                 self.write_lists(draft, &manifest, &origins)?;
                 match before {
                     // Nearly all documents exist already: new ones are synced at the end, and
@@ -472,7 +461,7 @@ impl Build<'_> {
         &self,
         draft: &CacheDraft<'_>,
         manifest: &Manifest,
-        origins: &Origins,
+        origins: &[Origin],
     ) -> Result<(), Failure> {
         draft.write(MANIFEST, &manifest.manifest_bytes(self.created_at))?;
         draft.write(INDEX, &manifest.index_bytes())?;

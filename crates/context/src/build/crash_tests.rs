@@ -22,7 +22,9 @@ impl Fixture {
         let fixture = Fixture(tempfile::tempdir().unwrap());
         fs::create_dir(fixture.path("sources")).unwrap();
         for number in 0..documents {
-            fixture.put(&format!("{number:03}.md"), &format!("document {number}"));
+            // As in large trees of documentation, every document has a directory of its own.
+            fs::create_dir(fixture.path("sources").join(format!("{number:03}"))).unwrap();
+            fixture.put(&path(number), &format!("document {number}"));
         }
         fixture.run(|build| build.run().unwrap());
         fixture
@@ -64,10 +66,10 @@ fn update_needs_two_stat_calls_a_document() {
     const DOCUMENTS: usize = 1_000;
     let fixture = Fixture::new(DOCUMENTS);
     // The first update makes the links that later ones find.
-    fixture.put("000.md", "changed");
+    fixture.put(&path(0), "changed");
     fixture.update();
     for round in 0..3 {
-        fixture.put(&format!("{round:03}.md"), &format!("round {round}"));
+        fixture.put(&path(round), &format!("round {round}"));
         let before = STAT_CALLS.load(Ordering::Relaxed);
         let read = fixture.update().read;
         let calls = STAT_CALLS.load(Ordering::Relaxed) - before;
@@ -79,6 +81,10 @@ fn update_needs_two_stat_calls_a_document() {
         // One for each source and one for each document: fewer would prove nothing.
         assert!(calls >= DOCUMENTS * 2, "{calls} calls in round {round}");
     }
+}
+
+fn path(number: usize) -> String {
+    format!("{number:03}/index.md")
 }
 
 /// The files of a directory below the root, by their paths there.
@@ -233,9 +239,10 @@ fn crash_during_an_update_leaves_the_old_or_the_new_cache() {
     let fixture = Fixture::new(6);
     // The first update has no spare.
     for round in 0..3 {
-        fixture.put("000.md", &format!("round {round}"));
+        fixture.put(&path(0), &format!("round {round}"));
         fixture.put(&format!("new-{round}.md"), "document 1");
-        fs::remove_file(fixture.path(&format!("sources/00{}.md", round + 2))).unwrap();
+        let removed = fixture.path("sources").join(path(round + 2));
+        fs::remove_file(removed).unwrap();
         crash(&fixture);
     }
 }

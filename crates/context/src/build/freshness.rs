@@ -1,7 +1,6 @@
 //! Compares a cache with its sources.
 
 use crate::MAX_CONTENT;
-use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::origins;
 use crate::build::source_filter::SourceFilter;
 use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, unreadable};
@@ -60,9 +59,7 @@ pub fn status(comparison: &Comparison<'_>) -> Result<Freshness, Failure> {
     let mut listing = sources.list(&ListingRequest {
         filter: comparison.filter,
         sign: true,
-        known: &DirectorySnapshots::default(),
         target: TargetNames::below(&sources.real_path, &cache_path).as_ref(),
-        now,
     })?;
     let known_sources = known_sources(&cache)?;
     if comparison.skip_invalid {
@@ -155,7 +152,7 @@ fn known_sources(cache: &Cache) -> Result<BTreeMap<String, KnownSource>, Failure
         return Err(Failure::Restless);
     };
     let origins = origins::find(cache.open_dir(), cache.version());
-    let mut origins = origins.unwrap_or_default().documents.into_iter();
+    let mut origins = origins.unwrap_or_default().into_iter();
     let all = manifest.documents.into_iter().map(|one| {
         let (path, stamp) = match origins.next() {
             Some(origin) => (Some(origin.path), origin.stamp),

@@ -4,7 +4,6 @@ pub(crate) mod build_record;
 pub(crate) mod builder;
 #[cfg(test)]
 mod crash_tests;
-pub(crate) mod directory_snapshot;
 pub(crate) mod document_writer;
 pub(crate) mod draft;
 pub(crate) mod freshness;

@@ -1,7 +1,5 @@
-//! The origins of documents: path and stamp of each source, and the listings of the source
-//! directories, so that an update reads only what changed.
+//! The origins of documents: path and stamp of each source, so that an update reads only what changed.
 
-use crate::build::directory_snapshot::DirectorySnapshot;
 use crate::files::dir_handle::{DirHandle, read_file};
 use crate::files::file_stamp::{FileStamp, STAMP_BYTES};
 use crate::format::codec::{ByteReader, CorruptFile, append_checksum, put_bytes, verify_checksum};
@@ -16,14 +14,6 @@ const LAYOUT: u32 = 2;
 /// The most bytes of the file.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-/// The origins of a cache.
-#[derive(Debug, Default)]
-pub(crate) struct Origins {
-    /// In the order of ids.
-    pub(crate) documents: Vec<Origin>,
-    pub(crate) directories: Vec<DirectorySnapshot>,
-}
-
 /// The source of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
@@ -33,14 +23,14 @@ pub(crate) struct Origin {
     pub(crate) stamp: Option<FileStamp>,
 }
 
-/// Returns the bytes of the file.
-pub(crate) fn write(cache_version: Digest, origins: &Origins) -> Vec<u8> {
+/// Returns the bytes of the file. The origins are in the order of ids.
+pub(crate) fn write(cache_version: Digest, origins: &[Origin]) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&LAYOUT.to_le_bytes());
     out.extend_from_slice(cache_version.raw());
-    out.extend_from_slice(&(origins.documents.len() as u32).to_le_bytes());
-    for origin in &origins.documents {
+    out.extend_from_slice(&(origins.len() as u32).to_le_bytes());
+    for origin in origins {
         put_bytes(&mut out, origin.path.as_bytes());
         out.extend_from_slice(origin.version.raw());
         out.push(origin.stamp.is_some().into());
@@ -48,20 +38,17 @@ pub(crate) fn write(cache_version: Digest, origins: &Origins) -> Vec<u8> {
             stamp.write(&mut out);
         }
     }
-    for directory in &origins.directories {
-        directory.write(&mut out);
-    }
     append_checksum(&mut out, 0, cache_version.seed(), 0);
     out
 }
 
 /// Returns the origins of a cache of this version, or `None` if they are missing or corrupt.
-pub(crate) fn find(cache: &DirHandle, cache_version: Digest) -> Option<Origins> {
+pub(crate) fn find(cache: &DirHandle, cache_version: Digest) -> Option<Vec<Origin>> {
     let (bytes, _) = read_file(cache, ORIGINS_FILE, MAX_BYTES).ok()?;
     read(&bytes, cache_version).ok()
 }
 
-pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, CorruptFile> {
+pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Vec<Origin>, CorruptFile> {
     let body = verify_checksum(bytes, cache_version.seed(), 0)?;
     let mut reading = ByteReader(body);
     let magic: [u8; 8] = reading.array()?;
@@ -87,12 +74,6 @@ pub(crate) fn read(bytes: &[u8], cache_version: Digest) -> Result<Origins, Corru
             },
         });
     }
-    let mut directories = Vec::new();
-    while !reading.is_empty() {
-        directories.push(DirectorySnapshot::read(&mut reading)?);
-    }
-    Ok(Origins {
-        documents,
-        directories,
-    })
+    // Earlier versions have written listings of directories behind the documents.
+    Ok(documents)
 }

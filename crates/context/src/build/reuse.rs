@@ -1,8 +1,7 @@
 //! Reuses documents of the cache that an update replaces, by links instead of reading them.
 
-use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::document_writer::PreparedDocument;
-use crate::build::origins::Origins;
+use crate::build::origins::Origin;
 use crate::build::sources::SourceFile;
 use crate::cache::Cache;
 use crate::failure::Failure;
@@ -21,16 +20,12 @@ use std::ffi::OsStr;
 pub(crate) struct PreviousCache {
     pub(crate) cache: Cache,
     pub(crate) passages: Option<PassageIndex>,
-    /// The listings of the source directories.
-    pub(crate) survey: DirectorySnapshots,
     /// Number, version and source stamp of each document, by the path of its source.
     origins: HashMap<String, (u32, Digest, FileStamp), FixedState>,
 }
 
 impl PreviousCache {
-    pub(crate) fn new(cache: Cache, origins: Origins) -> PreviousCache {
-        let survey = origins.directories.into_iter().collect();
-        let origins = origins.documents;
+    pub(crate) fn new(cache: Cache, origins: Vec<Origin>) -> PreviousCache {
         let fits = origins.len() == cache.proof().documents.len();
         let origins = origins.into_iter().filter(|_| fits);
         let known = origins.zip(0..).filter_map(|(origin, number)| {
@@ -39,7 +34,6 @@ impl PreviousCache {
         });
         PreviousCache {
             passages: cache.stored_passage_index(),
-            survey,
             origins: known.collect(),
             cache,
         }

@@ -102,7 +102,7 @@ fn distrust_origins(directory: &DirHandle, of: &IndexScope) -> Result<(), Failur
     let Some(mut origins) = origins::find(directory, of.cache_version) else {
         return Ok(());
     };
-    for origin in &mut origins.documents {
+    for origin in &mut origins {
         origin.stamp = None;
     }
     replace_bytes(

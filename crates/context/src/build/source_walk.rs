@@ -2,7 +2,6 @@
 //! and with the rules of `.gitignore` files on request.
 
 use crate::MAX_DOCUMENTS;
-use crate::build::directory_snapshot::DirectorySnapshot;
 use crate::build::sources::{ListingRequest, SourceFile, SourceListing, unreadable};
 use crate::failure::{Failure, SourceFlaw};
 use crate::files::dir_handle::{DirHandle, kind};
@@ -11,16 +10,13 @@ use crate::format::document::id_of;
 use crate::parallel::{self, lock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::{FileType, Stat};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-
-/// The most bytes of a directory's path in a snapshot. Paths of its entries are longer.
-const LONGEST: usize = 2048;
 
 const IGNORE_FILE: &str = ".gitignore";
 
@@ -35,22 +31,12 @@ pub(crate) struct SourceWalk<'a> {
     pub(crate) root: &'a DirHandle,
 }
 
-/// A directory that was entered. Its handle lives as long as a directory below it waits. A directory
-/// with an unchanged snapshot needs no handle.
+/// A directory that was entered. Its handle lives as long as a directory below it waits.
 struct WalkedDirectory {
-    handle: Option<DirHandle>,
+    handle: DirHandle,
     /// The path below the sources without a trailing slash, empty for the source directory itself.
     path: OsString,
     rules: Option<Arc<IgnoreRules>>,
-}
-
-impl WalkedDirectory {
-    fn stat(&self, root: &DirHandle, path: &OsStr, name: &OsStr) -> Result<Stat, Errno> {
-        match &self.handle {
-            Some(handle) => handle.stat(name),
-            None => root.stat(path),
-        }
-    }
 }
 
 /// The ignore rules of one directory, and those of its parents.
@@ -143,7 +129,7 @@ impl WalkOutcome {
 }
 
 impl SourceWalk<'_> {
-    /// Returns the sources and the snapshots of all directories, in no order.
+    /// Returns the sources and the paths of all directories, in no order.
     pub(crate) fn run(&self) -> Result<SourceListing, Failure> {
         let queue = DirectoryQueue::default();
         let mut outcome = WalkOutcome::default();
@@ -158,13 +144,11 @@ impl SourceWalk<'_> {
         for worker in workers {
             let SourceListing {
                 files,
-                directories,
                 entered,
                 flaws,
             } = worker.listing;
             outcome.listing.entered.extend(entered);
             outcome.listing.files.extend(files);
-            outcome.listing.directories.extend(directories);
             outcome.listing.flaws.extend(flaws);
             if let Some((path, failure)) = worker.failed {
                 outcome.fail(path, failure);
@@ -191,27 +175,13 @@ impl SourceWalk<'_> {
             Some(parent) => (join(&parent.path, &name), parent.rules.clone()),
             None => (OsString::new(), None),
         };
-        if let Some(snapshot) = self.unchanged_snapshot(&path) {
-            outcome.listing.directories.push(snapshot.clone());
-            outcome.listing.entered.push(path.clone());
-            let names = snapshot.names();
-            let rules = above;
-            let handle = None;
-            let directory = Arc::new(WalkedDirectory {
-                handle,
-                path,
-                rules,
-            });
-            return self.enter(&directory, names, queue, outcome);
-        }
-        match self.list(parent, &path, &name, outcome) {
+        match self.list(parent, &name) {
             Ok((handle, names)) => {
                 let rules = match self.request.filter.respects_gitignore() {
                     true => rules_of(&handle, &path, above, &names),
                     false => None,
                 };
                 outcome.listing.entered.push(path.clone());
-                let handle = Some(handle);
                 let directory = Arc::new(WalkedDirectory {
                     handle,
                     path,
@@ -229,37 +199,17 @@ impl SourceWalk<'_> {
         }
     }
 
-    /// Returns the snapshot of a directory that has not changed since. Returns `None` if ignore files
-    /// are respected, because they have to be read in any case.
-    fn unchanged_snapshot(&self, path: &OsStr) -> Option<&DirectorySnapshot> {
-        let known = self.request.known.get(path)?;
-        if self.request.filter.respects_gitignore() {
-            return None;
-        }
-        let stat = match path.is_empty() {
-            true => self.root.own_stamp(),
-            false => self.root.stat(path).map(|stat| FileStamp::of(&stat)),
-        };
-        (stat == Ok(known.stamp())).then_some(known)
-    }
-
-    /// Opens a directory and lists it.
+    /// Opens a directory and lists it, which also finds new files. A `stat` of the directory would find
+    /// that there are some, but trees of documentation have about as many directories as files.
     fn list(
         &self,
         parent: Option<&WalkedDirectory>,
-        path: &OsStr,
         name: &OsStr,
-        outcome: &mut WalkOutcome,
     ) -> Result<(DirHandle, Vec<(OsString, FileType)>), Errno> {
         let handle = match parent {
             None => self.root.open_readable_dir(OsStr::new(".")),
-            Some(WalkedDirectory {
-                handle: Some(parent),
-                ..
-            }) => parent.open_readable_dir(name),
-            Some(_) => self.root.open_readable_dir(path),
+            Some(parent) => parent.handle.open_readable_dir(name),
         }?;
-        let stamp = handle.own_stamp()?;
         let mut names = handle.names()?;
         for (name, of_kind) in &mut names {
             // Some file systems do not report the type.
@@ -268,12 +218,6 @@ impl SourceWalk<'_> {
                     .stat(&*name)
                     .map_or(FileType::Unknown, |stat| kind(&stat));
             }
-        }
-        if path.len() <= LONGEST && stamp.is_long_settled(self.request.now.now()) {
-            outcome
-                .listing
-                .directories
-                .push(DirectorySnapshot::new(path, stamp, &names));
         }
         Ok((handle, names))
     }
@@ -342,10 +286,10 @@ impl SourceWalk<'_> {
             Some(path) => outcome.listing.files.push(SourceFile {
                 id: id_of(path),
                 stamp: match self.request.sign {
-                    true => directory
-                        .stat(self.root, OsStr::new(path), name)
-                        .ok()
-                        .map(|stat| FileStamp::of(&stat)),
+                    true => {
+                        let stat = directory.handle.stat(name).ok();
+                        stat.map(|stat| FileStamp::of(&stat))
+                    }
                     false => None,
                 },
                 path: path.to_owned(),

@@ -1,7 +1,6 @@
 //! Finds sources: the regular files below one directory, without following links, in the order of ids.
 
 use crate::MAX_CONTENT;
-use crate::build::directory_snapshot::{DirectorySnapshot, DirectorySnapshots};
 use crate::build::source_filter::SourceFilter;
 use crate::build::source_walk::SourceWalk;
 use crate::build::target_names::TargetNames;
@@ -39,23 +38,19 @@ pub(crate) struct SourceDirectory {
 pub(crate) struct SourceListing {
     /// In the order of ids. No id occurs twice.
     pub(crate) files: Vec<SourceFile>,
-    pub(crate) directories: Vec<DirectorySnapshot>,
     /// The paths of all directories that were entered, in no order.
     pub(crate) entered: Vec<OsString>,
     /// The files that cannot be documents because of their names.
     pub(crate) flaws: Vec<SourceFlaw>,
 }
 
-/// The sources to list, and the results of an earlier listing.
+/// The sources to list.
 pub(crate) struct ListingRequest<'a> {
     pub(crate) filter: &'a SourceFilter,
     /// True if the stamps of sources are taken too.
     pub(crate) sign: bool,
-    /// Directories that are unchanged since are not listed again.
-    pub(crate) known: &'a DirectorySnapshots,
     /// The cache, which is not a source.
     pub(crate) target: Option<&'a TargetNames>,
-    pub(crate) now: Now<'a>,
 }
 
 impl SourceDirectory {

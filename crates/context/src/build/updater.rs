@@ -2,7 +2,6 @@
 
 use crate::build::build_record::{BuildRecord, FoundRecord, RecordLookup, find_record};
 use crate::build::builder::{Build, BuildOutcome};
-use crate::build::directory_snapshot::DirectorySnapshots;
 use crate::build::freshness::{Comparison, status};
 use crate::build::quiet_time::{LONGEST_WAIT, PendingChanges};
 use crate::build::source_filter::SourceFilter;
@@ -256,9 +255,7 @@ impl Updater {
         let listing = sources.list(&ListingRequest {
             filter: &found.filter,
             sign: false,
-            known: &DirectorySnapshots::default(),
             target: target.as_ref(),
-            now: &*self.clock,
         });
         let entered = listing.map_err(failed)?.entered;
         let watch = SourceWatch::new(&sources.real_path, &entered);

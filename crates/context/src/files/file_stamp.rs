@@ -21,9 +21,6 @@ pub(crate) const STAMP_BYTES: usize = 32;
 /// Two ticks of the slowest clock that Linux stamps files with (100 Hz), in nanoseconds.
 const TWO_TICKS: i64 = 20_000_000;
 
-/// More than two seconds, the resolution of FAT, in nanoseconds.
-const COARSE: i64 = 3_000_000_000;
-
 /// The time between two checks whether a file that was just written is settled.
 pub(crate) const SETTLING: Duration = Duration::from_millis(3);
 
@@ -56,18 +53,8 @@ impl FileStamp {
 
     /// Returns true if a change after `now` must change the times.
     pub(crate) fn is_settled(&self, now: Timestamp) -> bool {
-        self.is_older(now, TWO_TICKS)
-    }
-
-    /// Returns true if a change of a directory after `now` must change its times, even if they are as
-    /// coarse as on FAT.
-    pub(crate) fn is_long_settled(&self, now: Timestamp) -> bool {
-        self.is_older(now, COARSE)
-    }
-
-    fn is_older(&self, now: Timestamp, age: i64) -> bool {
         let now = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
-        now.saturating_sub(self.ctime.max(self.mtime)) >= age
+        now.saturating_sub(self.ctime.max(self.mtime)) >= TWO_TICKS
     }
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
