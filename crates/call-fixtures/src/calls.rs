@@ -1,7 +1,10 @@
 //! Builds calls and waits for their answers.
 
+use crate::marks::reading_mark;
 use candor_fault::Answer;
-use candor_street::{Call, CancellationToken, ClientInfo, Dispatcher, Era, Peer, Progress, Server};
+use candor_street::{
+    Call, CallContext, CancellationToken, ClientInfo, Dispatcher, Era, Peer, Progress, Server,
+};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -25,6 +28,18 @@ pub fn call_by(credential: Option<&str>, tool: &str, arguments: impl ToString) -
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
+        held: Default::default(),
+    }
+}
+
+/// Returns the context of a reading call.
+pub fn context() -> CallContext {
+    CallContext {
+        call: Arc::new(call("tool", "{}")),
+        number: 1,
+        notes: Arc::default(),
+        mark: reading_mark(),
+        cancel: CancellationToken::new(),
     }
 }
 

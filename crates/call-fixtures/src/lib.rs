@@ -10,7 +10,7 @@ mod marks;
 mod schema_agreement;
 mod schema_values;
 
-pub use calls::{answer, answer_line, answer_until, call, call_by};
+pub use calls::{answer, answer_line, answer_until, call, call_by, context};
 pub use clocks::{SteppingClock, specification_instant};
 pub use marks::{reading_mark, writing_mark};
 pub use schema_agreement::assert_schema_agreement;

@@ -77,6 +77,7 @@ async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &V
         },
         client: ClientInfo::default(),
         progress: Progress::default(),
+        held: Default::default(),
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let Err(pending) = dispatcher.begin(call, CancellationToken::new()) else {

@@ -107,6 +107,7 @@ fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answ
         peer: Peer::default(),
         client: ClientInfo::default(),
         progress: Progress::default(),
+        held: Default::default(),
     };
     DISPATCHER.begin(call, CancellationToken::new()).ok()
 }

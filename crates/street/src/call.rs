@@ -1,7 +1,10 @@
 //! One call as a transport hands it over.
 
 use crate::{Progress, ResourceMethod};
+use std::any::Any;
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The two ways in which clients speak the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,4 +60,38 @@ pub struct Call {
     /// The client's own description of itself.
     pub client: ClientInfo,
     pub progress: Progress,
+    pub held: HeldUntilWritten,
+}
+
+impl Call {
+    /// Holds a value, such as a part of a limit, until the transport has written the answer.
+    pub fn hold_until_written(&self, value: impl Any + Send) {
+        self.held.lock().push(Box::new(value));
+    }
+
+    /// Moves the held values to the transport, which drops them once the answer is written. The arguments
+    /// of the call need not be kept as long.
+    pub fn take_held(&self) -> HeldUntilWritten {
+        HeldUntilWritten(Mutex::new(std::mem::take(&mut *self.held.lock())))
+    }
+}
+
+/// Values that a server holds for a call until its answer is written or can no longer be written.
+#[derive(Default)]
+pub struct HeldUntilWritten(Mutex<Vec<Box<dyn Any + Send>>>);
+
+impl HeldUntilWritten {
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Box<dyn Any + Send>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for HeldUntilWritten {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "HeldUntilWritten({})", self.lock().len())
+    }
 }

@@ -17,7 +17,7 @@ mod resources;
 mod server;
 mod tool;
 
-pub use call::{Call, CallTarget, ClientInfo, Era, Peer};
+pub use call::{Call, CallTarget, ClientInfo, Era, HeldUntilWritten, Peer};
 pub use call_record::{CallOutcome, CallRecord};
 pub use clock::Clock;
 pub use dispatcher::{Dispatcher, PendingCall};

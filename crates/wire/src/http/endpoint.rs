@@ -15,8 +15,8 @@ use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Class, Dialect, Fault, Refusal};
 use candor_street::{
-    Call, ClientInfo, Dispatcher, Era, MetricsHub, Peer, PendingCall, Progress, ProgressSink,
-    Server, Tool,
+    Call, ClientInfo, Dispatcher, Era, HeldUntilWritten, MetricsHub, Peer, PendingCall, Progress,
+    ProgressSink, Server, Tool,
 };
 use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
@@ -147,7 +147,8 @@ impl<S: Server> Endpoint<S> {
         let answer = match self.dispatcher.begin_refusal(fault) {
             Ok(answer) => answer,
             Err(waiting) => {
-                receive_answer(deliver_to_channel(waiting, RequestPermit::default())).await
+                let receiver = deliver_to_channel(waiting, RequestPermit::default(), None);
+                receive_answer(receiver).await.answer
             }
         };
         respond::json(id, era, &answer)
@@ -250,19 +251,19 @@ impl<S: Server> Endpoint<S> {
         entry: Arc<ConnectionEntry>,
     ) -> HttpResponse {
         let mut hangup = HangupSignal::new(call.era, entry);
-        let answer = match self
+        let begun = self
             .dispatcher
-            .begin(Arc::clone(&call), hangup.token.clone())
-        {
-            Ok(answer) => answer,
+            .begin(Arc::clone(&call), hangup.token.clone());
+        let ready = match begun {
+            Ok(answer) => ReadyAnswer::new(answer, Some(&call)),
             Err(waiting) => {
                 hangup.set_writes(self.is_writing(&call));
-                let answer = receive_answer(deliver_to_channel(waiting, permit));
-                hangup.watch(answer).await
+                let receiver = deliver_to_channel(waiting, permit, Some(Arc::clone(&call)));
+                hangup.watch(receive_answer(receiver)).await
             }
         };
         hangup.disarm();
-        respond::json(&call.id, call.era, &answer)
+        ready.respond(&call.id, call.era)
     }
 
     /// Answers a call that may report progress: with events if progress comes first, else with JSON.
@@ -276,15 +277,19 @@ impl<S: Server> Endpoint<S> {
         let (id, era) = (call.id.clone(), call.era);
         let mut hangup = HangupSignal::new(era, entry);
         hangup.set_writes(self.is_writing(&call));
-        let answer = match self.dispatcher.begin(call, hangup.token.clone()) {
-            Ok(answer) => Some(answer),
+        let begun = self
+            .dispatcher
+            .begin(Arc::clone(&call), hangup.token.clone());
+        let ready = match begun {
+            Ok(answer) => Some(ReadyAnswer::new(answer, Some(&call))),
             Err(waiting) => {
-                let mut receiver = deliver_to_channel(waiting, permit);
+                // Progress ends when the call is dropped.
+                let mut receiver = deliver_to_channel(waiting, permit, Some(call));
                 let first = hangup.watch(async {
                     tokio::select! {
                         biased;
                         Some(first) = progress.recv() => Ok(first),
-                        answer = &mut receiver => Err(answer.ok()),
+                        ready = &mut receiver => Err(ready.ok()),
                     }
                 });
                 match first.await {
@@ -298,23 +303,23 @@ impl<S: Server> Endpoint<S> {
                             era,
                         ));
                     }
-                    Err(answer) => answer,
+                    Err(ready) => ready,
                 }
             }
         };
-        let answer = answer.unwrap_or_else(lost_answer);
+        let ready = ready.unwrap_or_else(lost_answer);
         match progress.try_recv() {
             Ok(first) => respond::events(Events::stream(
                 Some(first),
                 progress,
-                Err(answer),
+                Err(ready),
                 hangup,
                 id,
                 era,
             )),
             Err(_) => {
                 hangup.disarm();
-                respond::json(&id, era, &answer)
+                ready.respond(&id, era)
             }
         }
     }
@@ -346,24 +351,46 @@ enum RequestAction {
     Reporting(Arc<Call>, mpsc::Receiver<Bytes>),
 }
 
+/// An answer, and what the server holds until it is written.
+pub(super) struct ReadyAnswer {
+    pub(super) answer: Answer,
+    pub(super) held: HeldUntilWritten,
+}
+
+impl ReadyAnswer {
+    fn new(answer: Answer, call: Option<&Arc<Call>>) -> Self {
+        let held = call.map(|call| call.take_held()).unwrap_or_default();
+        ReadyAnswer { answer, held }
+    }
+
+    fn respond(self, id: &str, era: Era) -> HttpResponse {
+        respond::json_holding(id, era, &self.answer, self.held)
+    }
+}
+
 /// Continues a call in the background and returns the channel of its answer. The permit is held until the
 /// answer is ready, even if the connection is closed.
-fn deliver_to_channel(waiting: PendingCall, permit: RequestPermit) -> oneshot::Receiver<Answer> {
+fn deliver_to_channel(
+    waiting: PendingCall,
+    permit: RequestPermit,
+    call: Option<Arc<Call>>,
+) -> oneshot::Receiver<ReadyAnswer> {
     let (sender, receiver) = oneshot::channel();
     waiting.deliver(|answer| async move {
-        drop(permit);
+        let ready = ReadyAnswer::new(answer, call.as_ref());
+        drop((permit, call));
         // Sending fails if the connection is closed; no client needs the answer then.
-        drop(sender.send(answer));
+        drop(sender.send(ready));
     });
     receiver
 }
 
-pub(super) async fn receive_answer(receiver: oneshot::Receiver<Answer>) -> Answer {
+pub(super) async fn receive_answer(receiver: oneshot::Receiver<ReadyAnswer>) -> ReadyAnswer {
     receiver.await.unwrap_or_else(|_| lost_answer())
 }
 
 /// The answer of a call whose task was dropped because the process ends.
-fn lost_answer() -> Answer {
+fn lost_answer() -> ReadyAnswer {
     use candor_fault::{CallFacts, Effect, Form, Timestamp};
     let fault = Wire::adopt(Refusal::Cancelled {
         effect: Effect::Unknown,
@@ -373,7 +400,8 @@ fn lost_answer() -> Answer {
         form: Form::Protocol,
         receipt: None,
     };
-    Wire::encode_failure(&fault, &no_call, Timestamp::UNIX_EPOCH)
+    let answer = Wire::encode_failure(&fault, &no_call, Timestamp::UNIX_EPOCH);
+    ReadyAnswer::new(answer, None)
 }
 
 fn make_call(
@@ -401,6 +429,7 @@ fn make_call(
             capabilities: called.capabilities.map(Into::into),
         },
         progress,
+        held: Default::default(),
     })
 }
 

@@ -1,11 +1,10 @@
 //! The event stream of a call that reports progress, and the cancellation of a call by its connection.
 
 use super::connection_table::ConnectionEntry;
-use super::endpoint::receive_answer;
+use super::endpoint::{ReadyAnswer, receive_answer};
 use super::respond;
 use crate::write::write;
 use bytes::Bytes;
-use candor_fault::Answer;
 use candor_street::{CancellationToken, Era};
 use futures_util::stream;
 use std::convert::Infallible;
@@ -21,7 +20,7 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct Events {
     first: Option<Bytes>,
     progress: mpsc::Receiver<Bytes>,
-    answer: Option<Result<oneshot::Receiver<Answer>, Answer>>,
+    answer: Option<Result<oneshot::Receiver<ReadyAnswer>, ReadyAnswer>>,
     hangup: HangupSignal,
     id: String,
     era: Era,
@@ -32,7 +31,7 @@ impl Events {
     pub(super) fn stream(
         first: Option<Bytes>,
         progress: mpsc::Receiver<Bytes>,
-        answer: Result<oneshot::Receiver<Answer>, Answer>,
+        answer: Result<oneshot::Receiver<ReadyAnswer>, ReadyAnswer>,
         hangup: HangupSignal,
         id: String,
         era: Era,
@@ -59,14 +58,16 @@ impl Events {
         if let Some(more) = self.hangup.watch(self.progress.recv()).await {
             return Some(more);
         }
-        let answer = match self.answer.take()? {
+        let ReadyAnswer { answer, held } = match self.answer.take()? {
             Ok(receiver) => self.hangup.watch(receive_answer(receiver)).await,
-            Err(answer) => answer,
+            Err(ready) => ready,
         };
         self.hangup.disarm();
         let mut message = Vec::new();
         write(&mut message, &self.id, self.era, &answer);
-        Some(respond::event(&message))
+        // It may be large.
+        drop(answer);
+        Some(respond::event_holding(&message, held))
     }
 }
 

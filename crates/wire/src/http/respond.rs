@@ -5,7 +5,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, CallFacts, Dialect, Fault, Form, Timestamp};
-use candor_street::Era;
+use candor_street::{Era, HeldUntilWritten};
 use futures_util::Stream;
 use http_body_util::{Either, Full};
 use hyper::StatusCode;
@@ -22,12 +22,41 @@ pub(super) type HttpResponse = hyper::Response<Either<Full<Bytes>, Body>>;
 
 /// An answer to a request.
 pub(super) fn json(id: &str, era: Era, answer: &Answer) -> HttpResponse {
-    let mut body = Vec::with_capacity(512);
-    let status = write(&mut body, id, era, answer);
-    with_status(status, body)
+    json_holding(id, era, answer, HeldUntilWritten::default())
 }
 
-fn with_status(status: u16, body: Vec<u8>) -> HttpResponse {
+/// The answer to a call, and what its server holds until it is written.
+pub(super) fn json_holding(
+    id: &str,
+    era: Era,
+    answer: &Answer,
+    held: HeldUntilWritten,
+) -> HttpResponse {
+    let mut body = Vec::with_capacity(512);
+    let status = write(&mut body, id, era, answer);
+    with_status(status, holding(body, held))
+}
+
+/// Returns bytes that hold something until they are written or no longer needed.
+fn holding(bytes: Vec<u8>, held: HeldUntilWritten) -> Bytes {
+    struct HoldingBytes {
+        bytes: Vec<u8>,
+        _held: HeldUntilWritten,
+    }
+
+    impl AsRef<[u8]> for HoldingBytes {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    match held.is_empty() {
+        true => bytes.into(),
+        false => Bytes::from_owner(HoldingBytes { bytes, _held: held }),
+    }
+}
+
+fn with_status(status: u16, body: impl Into<Bytes>) -> HttpResponse {
     let mut response = with_full_body(body);
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -107,9 +136,14 @@ pub(super) fn events(
 
 /// One message as an event.
 pub(super) fn event(message: &[u8]) -> Bytes {
+    event_holding(message, HeldUntilWritten::default())
+}
+
+/// The answer to a call as an event, and what its server holds until it is written.
+pub(super) fn event_holding(message: &[u8], held: HeldUntilWritten) -> Bytes {
     let mut event = Vec::with_capacity(message.len() + 24);
     event.extend_from_slice(b"event: message\ndata: ");
     event.extend_from_slice(message);
     event.extend_from_slice(b"\n\n");
-    event.into()
+    holding(event, held)
 }

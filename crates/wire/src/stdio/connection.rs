@@ -1,7 +1,9 @@
 //! One connection: handles each line, and keeps the calls in flight and their limit.
 
 use super::line_reader::{InputLine, LineReader};
-use super::output::{Output, QueuedLine, QueuedProgress, append_answer, lock, write_out};
+use super::output::{
+    Output, QueuedLine, QueuedProgress, WriteProgress, append_answer, lock, write_out,
+};
 use super::{CHUNK, MAX_WAITING, PATIENCE};
 use crate::read::{
     ClientRequest, Inbound, ToolCall, id_in_flight, id_key, raw_value, read, too_large,
@@ -11,7 +13,8 @@ use crate::server_listing::ServerListing;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Dialect, Fault, Refusal};
 use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, Peer, PendingCall, Progress, Server,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, HeldUntilWritten, Peer, PendingCall,
+    Progress, Server,
 };
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -32,6 +35,7 @@ pub(super) struct StdioConnection<S: Server> {
     dispatcher: Arc<Dispatcher<S>>,
     listing: ServerListing,
     pub(super) queue: mpsc::Sender<QueuedLine>,
+    pub(super) progress: Arc<WriteProgress>,
     waiting: Arc<Semaphore>,
     /// True if the last wait for a slot failed and no slot has been free since.
     stuck: AtomicBool,
@@ -108,6 +112,7 @@ impl<S: Server> StdioConnection<S> {
             output,
             dispatcher,
             queue,
+            progress: Arc::default(),
             waiting: Arc::new(Semaphore::new(MAX_WAITING)),
             stuck: AtomicBool::new(false),
             refusing: Arc::new(Semaphore::new(MAX_WAITING)),
@@ -177,7 +182,8 @@ impl<S: Server> StdioConnection<S> {
             Err(waiting) => {
                 let (connection, id) = (Arc::clone(self), id.to_owned());
                 waiting.deliver(move |answer| async move {
-                    connection.queue_answer(&id, era, &answer).await;
+                    let held = HeldUntilWritten::default();
+                    connection.queue_answer(&id, era, answer, held).await;
                     drop(slot);
                 });
             }
@@ -203,16 +209,17 @@ impl<S: Server> StdioConnection<S> {
         };
         let cancel = CancellationToken::new();
         let reports = called.progress.is_some();
-        let call = self.make_call(id, era, called);
-        match self.dispatcher.begin(call, cancel.clone()) {
+        let call = Arc::new(self.make_call(id, era, called));
+        match self.dispatcher.begin(Arc::clone(&call), cancel.clone()) {
             Ok(answer) if reports => {
                 // The answer must follow its progress, which is in the queue.
                 let mut line = Vec::new();
                 append_answer(&mut line, id, era, &answer);
-                let _ = self.queue.blocking_send(QueuedLine::Line(line));
+                let line = QueuedLine::Line(line, call.take_held());
+                let _ = self.queue.blocking_send(line);
             }
             Ok(answer) => append_answer(answers, id, era, &answer),
-            Err(waiting) => self.start_waiting(id.to_owned(), era, waiting, cancel, slot),
+            Err(waiting) => self.start_waiting(call, waiting, cancel, slot),
         }
         ControlFlow::Continue(())
     }
@@ -221,17 +228,19 @@ impl<S: Server> StdioConnection<S> {
     /// read no further line yet, so no line can have cancelled the call or used its id.
     fn start_waiting(
         self: &Arc<Self>,
-        id: String,
-        era: Era,
+        call: Arc<Call>,
         waiting: PendingCall,
         cancel: CancellationToken,
         slot: OwnedSemaphorePermit,
     ) {
-        lock(&self.in_flight).insert(id_key(&id).into_owned(), cancel.clone());
+        lock(&self.in_flight).insert(id_key(&call.id).into_owned(), cancel.clone());
         let connection = Arc::clone(self);
         waiting.deliver(move |answer| async move {
+            let (id, era, held) = (call.id.clone(), call.era, call.take_held());
+            // Its arguments may be large, and the answer may wait for long.
+            drop(call);
             if connection.finish(&id, &cancel) {
-                connection.queue_answer(&id, era, &answer).await;
+                connection.queue_answer(&id, era, answer, held).await;
             }
             drop(slot);
         });
@@ -250,10 +259,11 @@ impl<S: Server> StdioConnection<S> {
             return CallSlot::Ended;
         }
         answers.clear();
-        let is_read = || self.queue.capacity() > 0;
+        let has_space = || self.queue.capacity() > 0;
         handle.block_on(async {
             loop {
-                let patience = match self.stuck.load(Ordering::Relaxed) && is_read() {
+                let ended = self.progress.ended();
+                let patience = match self.stuck.load(Ordering::Relaxed) && has_space() {
                     true => Duration::ZERO,
                     false => PATIENCE,
                 };
@@ -265,8 +275,9 @@ impl<S: Server> StdioConnection<S> {
                     }
                     () = tokio::time::sleep(patience) => {}
                 }
-                if is_read() {
-                    self.stuck.store(true, Ordering::Relaxed);
+                let is_read = has_space() && !self.progress.is_stuck_since(ended);
+                self.stuck.store(is_read, Ordering::Relaxed);
+                if is_read {
                     return CallSlot::Full;
                 }
             }
@@ -312,6 +323,7 @@ impl<S: Server> StdioConnection<S> {
             },
             client,
             progress,
+            held: Default::default(),
         }
     }
 
@@ -338,10 +350,12 @@ impl<S: Server> StdioConnection<S> {
         true
     }
 
-    async fn queue_answer(&self, id: &str, era: Era, answer: &Answer) {
+    async fn queue_answer(&self, id: &str, era: Era, answer: Answer, held: HeldUntilWritten) {
         let mut line = Vec::new();
-        append_answer(&mut line, id, era, answer);
+        append_answer(&mut line, id, era, &answer);
+        // It may be large, and the queue may be full for a long time.
+        drop(answer);
         // Sending fails only if the connection has ended.
-        let _ = self.queue.send(QueuedLine::Line(line)).await;
+        let _ = self.queue.send(QueuedLine::Line(line, held)).await;
     }
 }

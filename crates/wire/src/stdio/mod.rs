@@ -57,10 +57,11 @@ pub async fn serve<S: Server>(
         let _ = ended.send(read_lines(&connection, input, &handle));
     })?;
     let (flushed, flush) = oneshot::channel();
+    let progress = Arc::clone(&connection.progress);
     thread::Builder::new()
         .name("stdout".into())
         .spawn(move || {
-            let _ = flushed.send(write_queued(queue, &output));
+            let _ = flushed.send(write_queued(queue, &output, &progress));
         })?;
     let read = tokio::select! {
         read = end => read.unwrap_or(Ok(())),

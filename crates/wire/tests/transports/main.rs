@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // A test fails by panicking.
 #![allow(clippy::print_stdout)] // Drills print their counts.
 
+mod held_values;
 mod http;
 mod resources;
 mod stdio_progress;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 /// The answer to a request that the server has no capacity for, without its id.
 const AT_CAPACITY: &str =
@@ -88,6 +88,16 @@ struct LocalServer {
 impl LocalServer {
     /// Starts a server; `setup` changes its paths.
     fn start(bearer: Option<&str>, setup: impl FnOnce(HttpPaths) -> HttpPaths) -> Self {
+        let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        LocalServer::start_on(listener, bearer, setup)
+    }
+
+    /// As [`LocalServer::start`], on a listener of the test.
+    fn start_on(
+        listener: TcpListener,
+        bearer: Option<&str>,
+        setup: impl FnOnce(HttpPaths) -> HttpPaths,
+    ) -> Self {
         let hub = MetricsHub::default();
         let changes = Arc::new(AtomicUsize::new(0));
         let server = patient_server(Arc::clone(&changes));
@@ -99,7 +109,6 @@ impl LocalServer {
         });
         let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
         let paths = setup(router(admission, hub, "1").with("/mcp", endpoint));
-        let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve(listener, paths, CancellationToken::new()));
         LocalServer { address, changes }
@@ -110,9 +119,7 @@ impl LocalServer {
     }
 
     async fn connect(&self) -> Client {
-        Client(BufReader::new(
-            TcpStream::connect(self.address).await.unwrap(),
-        ))
+        connect(self.address).await
     }
 
     /// Sends bytes on a new connection.
@@ -137,21 +144,49 @@ impl LocalServer {
     }
 }
 
+/// Starts a server without a token at `/mcp`.
+pub(crate) fn start_server<S: Server>(server: S) -> SocketAddr {
+    let hub = MetricsHub::default();
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let dispatcher = Dispatcher::new(server, clock, &hub).unwrap();
+    let admission = Arc::new(Admission::default());
+    let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
+    let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let paths = router(admission, hub, "1").with("/mcp", endpoint);
+    tokio::spawn(serve(listener, paths, CancellationToken::new()));
+    address
+}
+
+pub(crate) async fn connect(address: SocketAddr) -> Client {
+    Client(BufReader::new(TcpStream::connect(address).await.unwrap()))
+}
+
 /// A connection to a server.
-struct Client(BufReader<TcpStream>);
+pub(crate) struct Client(BufReader<TcpStream>);
 
 /// A response with the parts that tests compare.
 #[derive(Debug, PartialEq, Eq)]
-struct Response {
+pub(crate) struct Response {
     status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Client {
-    async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         // Sending fails if the server has closed the connection.
         let _ = self.0.get_mut().write_all(bytes.as_ref()).await;
+    }
+
+    /// Waits until the answer has begun, and reads nothing.
+    pub(crate) async fn wait_for_byte(&mut self) {
+        self.0.get_mut().peek(&mut [0]).await.unwrap();
+    }
+
+    /// Reads one byte from the connection itself, past any buffer.
+    pub(crate) async fn read_byte(&mut self) {
+        self.0.get_mut().read_u8().await.unwrap();
     }
 
     async fn half_close(&mut self) {
@@ -159,14 +194,14 @@ impl Client {
     }
 
     /// Closes the connection with a reset.
-    fn reset(self) {
+    pub(crate) fn reset(self) {
         let stream = self.0.into_inner();
         #[allow(deprecated)] // There is no other way to a reset.
         stream.set_linger(Some(Duration::ZERO)).unwrap();
     }
 
     /// Reads one response. Returns `None` if the connection ends before it begins.
-    async fn response(&mut self) -> Option<Response> {
+    pub(crate) async fn response(&mut self) -> Option<Response> {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             if self.0.read_line(&mut head).await.unwrap_or(0) == 0 {
@@ -206,7 +241,7 @@ impl Client {
 }
 
 /// Returns a POST request.
-fn post(body: &str, headers: &str) -> String {
+pub(crate) fn post(body: &str, headers: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         body.len()
