@@ -136,9 +136,12 @@ impl ConnectionStream {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.unread = None;
+            if self.unread.take().is_some() {
+                self.entry.note_read();
+            }
             return written;
         }
+        self.entry.note_unread();
         let begin = || Box::pin(sleep_until(Instant::now() + UNREAD_TIMEOUT));
         ready!(self.unread.get_or_insert_with(begin).as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))

@@ -18,7 +18,8 @@ pub const MAX_CONNECTIONS: usize = 4_096;
 /// The most open connections of one address that is not loopback.
 pub const MAX_CONNECTIONS_PER_ADDRESS: usize = 1_024;
 
-/// The least age of an incomplete head or body that is evicted for a newcomer.
+/// The least age of an incomplete head or body that is evicted for a newcomer, and the least time in which a
+/// peer has read nothing of its answer.
 pub const MIN_EVICTION_AGE: Duration = Duration::from_secs(1);
 
 /// Entries beyond the limit, for connections that are evicted but not closed yet.
@@ -47,10 +48,12 @@ pub(super) enum ConnectionState {
     Stream,
     /// The connection must be closed: another one has taken its place.
     Evicted,
+    /// The answer is ready, but the peer, which has never shown a valid token, does not read it.
+    Unread,
 }
 
 impl ConnectionState {
-    const ALL: [ConnectionState; 7] = [
+    const ALL: [ConnectionState; 8] = [
         ConnectionState::Free,
         ConnectionState::Idle,
         ConnectionState::Head,
@@ -58,6 +61,7 @@ impl ConnectionState {
         ConnectionState::Busy,
         ConnectionState::Stream,
         ConnectionState::Evicted,
+        ConnectionState::Unread,
     ];
 
     /// Returns the label of the metrics, or `None` if the connection is not open.
@@ -69,12 +73,14 @@ impl ConnectionState {
             ConnectionState::Body => Some("body"),
             ConnectionState::Busy => Some("busy"),
             ConnectionState::Stream => Some("stream"),
+            ConnectionState::Unread => Some("unread"),
         }
     }
 }
 
 /// A state, whether the peer has shown a valid token, and the time in microseconds that the state is
-/// ordered by: the last answer of an idle connection, the first byte of an incomplete request.
+/// ordered by: the last answer of an idle connection, the first byte of an incomplete request, the last byte
+/// that the peer has read of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StateWord(u64);
 
@@ -100,16 +106,17 @@ impl StateWord {
         self.0 >> 4
     }
 
+    fn is_old(self, now: u64) -> bool {
+        self.since() + micros(MIN_EVICTION_AGE) <= now
+    }
+
     /// Returns the order of eviction, lowest first, or `None` if the connection may not be evicted.
     fn eviction_rank(self, now: u64) -> Option<(u8, u64)> {
         let class = match self.state() {
             ConnectionState::Idle if !self.has_token() => 0,
-            ConnectionState::Head | ConnectionState::Body
-                if self.since() + micros(MIN_EVICTION_AGE) <= now =>
-            {
-                1
-            }
-            ConnectionState::Idle => 2,
+            ConnectionState::Head | ConnectionState::Body if self.is_old(now) => 1,
+            ConnectionState::Unread if self.is_old(now) => 2,
+            ConnectionState::Idle => 3,
             _ => return None,
         };
         Some((class, self.since()))
@@ -559,6 +566,23 @@ impl ConnectionEntry {
         self.is_answered.store(true, Ordering::Relaxed);
     }
 
+    /// Notes that the peer does not read its answer. A peer that has shown a token may take its time.
+    pub(super) fn note_unread(&self) {
+        if self.state() == ConnectionState::Busy
+            && self.is_answered.load(Ordering::Relaxed)
+            && !self.has_token.load(Ordering::Relaxed)
+        {
+            self.change(ConnectionState::Unread, self.table.now());
+        }
+    }
+
+    /// Notes that the peer has read a part of its answer.
+    pub(super) fn note_read(&self) {
+        if self.state() == ConnectionState::Unread {
+            self.change(ConnectionState::Busy, 0);
+        }
+    }
+
     /// Notes that the HTTP library has written everything it had.
     pub(super) fn note_flush(&self) {
         if self.is_answered.load(Ordering::Relaxed) {
@@ -652,6 +676,11 @@ mod tests {
                 assert!(entry.begin_request(false));
                 entry.begin_stream();
             }
+            ConnectionState::Unread => {
+                assert!(entry.begin_request(false));
+                entry.end_answer();
+                entry.note_unread();
+            }
             _ => {}
         }
         assert_eq!(entry.state(), state);
@@ -660,12 +689,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn connections_are_evicted_in_order() {
-        let table = table(6);
+        let table = table(7);
         let with_token = open(&table, local());
         with_token.note_token();
         assert!(with_token.begin_request(false));
         with_token.end_answer();
         with_token.note_flush();
+        advance(Duration::from_secs(1)).await;
+        let unread = open_as(&table, ConnectionState::Unread).await;
         advance(Duration::from_secs(1)).await;
         let head = open_as(&table, ConnectionState::Head).await;
         advance(Duration::from_secs(1)).await;
@@ -676,7 +707,15 @@ mod tests {
         let second_idle = open(&table, local());
         let busy = open_as(&table, ConnectionState::Busy).await;
         let mut newcomers = Vec::new();
-        for evicted in [&first_idle, &second_idle, &head, &body, &with_token] {
+        let order = [
+            &first_idle,
+            &second_idle,
+            &head,
+            &body,
+            &unread,
+            &with_token,
+        ];
+        for evicted in order {
             assert!(!evicted.is_evicted());
             let newcomer = open_as(&table, ConnectionState::Stream).await;
             assert!(evicted.is_evicted());
@@ -685,7 +724,7 @@ mod tests {
         assert!(is_full(&table) && !busy.is_evicted());
         assert!(newcomers.iter().all(|newcomer| !newcomer.is_evicted()));
         let text = table.metrics.text();
-        for (state, count) in [("idle", 3), ("head", 1), ("body", 1)] {
+        for (state, count) in [("idle", 3), ("head", 1), ("body", 1), ("unread", 1)] {
             let line = format!("candor_connections_evicted_total{{state=\"{state}\"}} {count}\n");
             assert!(text.contains(&line), "{text}");
         }
@@ -702,6 +741,32 @@ mod tests {
         advance(Duration::from_micros(1)).await;
         let _newcomer = open(&table, local());
         assert!(head.is_evicted() && !body.is_evicted());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_old_unread_answers_without_a_token_are_evicted() {
+        let table = table(2);
+        let running = open_as(&table, ConnectionState::Busy).await;
+        // The call still runs, so there is nothing to read.
+        running.note_unread();
+        assert_eq!(running.state(), ConnectionState::Busy);
+        let unread = open_as(&table, ConnectionState::Unread).await;
+        advance(MIN_EVICTION_AGE - Duration::from_micros(1)).await;
+        assert!(is_full(&table));
+        // A part that is read begins the time again.
+        unread.note_read();
+        unread.note_unread();
+        advance(Duration::from_micros(1)).await;
+        assert!(is_full(&table));
+        advance(MIN_EVICTION_AGE).await;
+        let newcomer = open(&table, local());
+        assert!(unread.is_evicted() && !running.is_evicted());
+        newcomer.note_token();
+        assert!(newcomer.begin_request(false));
+        newcomer.end_answer();
+        newcomer.note_unread();
+        advance(MIN_EVICTION_AGE).await;
+        assert!(is_full(&table) && !newcomer.is_evicted());
     }
 
     #[tokio::test(start_paused = true)]
@@ -799,7 +864,7 @@ mod tests {
     proptest! {
         /// The word keeps its three parts apart.
         #[test]
-        fn word_keeps_state_token_and_time(state in 0_usize..7, has_token: bool, since in 0_u64..1 << 60) {
+        fn word_keeps_state_token_and_time(state in 0_usize..8, has_token: bool, since in 0_u64..1 << 60) {
             let state = ConnectionState::ALL[state];
             let word = StateWord::new(state, has_token, since);
             prop_assert_eq!((word.state(), word.has_token(), word.since()), (state, has_token, since));
@@ -808,7 +873,7 @@ mod tests {
         /// Whatever connections do, the table counts the open ones, stays within its limit, and evicts in
         /// the order of the contract.
         #[test]
-        fn table_agrees_with_a_plain_list(steps in proptest::collection::vec((0_u8..8, any::<usize>()), 1..200)) {
+        fn table_agrees_with_a_plain_list(steps in proptest::collection::vec((0_u8..10, any::<usize>()), 1..200)) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
             runtime.block_on(check_steps(steps))?;
         }
@@ -830,8 +895,10 @@ mod tests {
         let is_incomplete = |one: &PlainConnection| {
             matches!(one.state, ConnectionState::Head | ConnectionState::Body)
         };
+        let is_unread = |one: &PlainConnection| one.state == ConnectionState::Unread;
         oldest(&|one| one.state == ConnectionState::Idle && !one.has_token)
             .or_else(|| oldest(&|one| is_incomplete(one) && now - one.since >= 1_000_000))
+            .or_else(|| oldest(&|one| is_unread(one) && now - one.since >= 1_000_000))
             .or_else(|| oldest(&|one| one.state == ConnectionState::Idle))
     }
 
@@ -884,7 +951,7 @@ mod tests {
                             prop_assert!(one.entry.end_body());
                             (ConnectionState::Busy, 0)
                         }
-                        (6, ConnectionState::Busy) => {
+                        (6, ConnectionState::Busy | ConnectionState::Unread) => {
                             one.entry.end_answer();
                             one.entry.note_flush();
                             (ConnectionState::Idle, now)
@@ -892,6 +959,23 @@ mod tests {
                         (7, ConnectionState::Busy) => {
                             one.entry.note_token();
                             one.has_token = true;
+                            (ConnectionState::Busy, 0)
+                        }
+                        (8, ConnectionState::Busy) => {
+                            one.entry.note_unread();
+                            prop_assert_eq!(one.entry.state(), ConnectionState::Busy);
+                            one.entry.end_answer();
+                            one.entry.note_unread();
+                            match one.has_token {
+                                true => (ConnectionState::Busy, 0),
+                                false => (ConnectionState::Unread, now),
+                            }
+                        }
+                        (9, ConnectionState::Unread) => {
+                            one.entry.note_read();
+                            // The rest of the answer is written at once, and the next request begins.
+                            one.entry.note_flush();
+                            prop_assert!(one.entry.begin_request(false));
                             (ConnectionState::Busy, 0)
                         }
                         (_, state) => (state, one.since),

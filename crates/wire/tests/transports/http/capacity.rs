@@ -3,7 +3,8 @@
 use super::{AT_CAPACITY, Client, LocalServer, PING, call, is_about, post};
 use candor_wire::http::{MAX_REQUESTS, MIN_EVICTION_AGE, REQUEST_WAIT};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
 
 const HEALTH: &str = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -150,6 +151,70 @@ async fn connection_with_a_token_outlives_those_without() {
     let mut last = server.send(&admitted).await;
     assert_eq!(last.response().await.unwrap().status, 200);
     assert!(newcomers[0].is_closed().await);
+}
+
+/// The size of the buffers of a connection whose peer does not read.
+const SMALL_BUFFER: u32 = 4096;
+
+/// Sends requests without reading their answers until the server reads no more.
+async fn send_unread(server: &LocalServer, request: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(SMALL_BUFFER).unwrap();
+    socket.set_send_buffer_size(SMALL_BUFFER).unwrap();
+    let stream = socket.connect(server.address).await.unwrap();
+    let many = request.repeat(50);
+    let mut sent = 0;
+    // The server goes on while this task waits.
+    while let Ok(Ok(())) = timeout(Duration::from_millis(10), stream.writable()).await {
+        let rest = &many.as_bytes()[sent..];
+        if let Ok(count) = stream.try_write(rest) {
+            sent = (sent + count) % many.len();
+        }
+    }
+    stream
+}
+
+/// Peers without a token that read nothing make room for a newcomer; a peer with a token may take its time.
+#[tokio::test(start_paused = true)]
+async fn unread_answers_without_a_token_make_room() {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(SMALL_BUFFER).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(8).unwrap();
+    let server = LocalServer::start_on(listener, Some("t"), |paths| paths.with_max_connections(4));
+    let admitted = post(PING, "Authorization: Bearer t\r\n");
+    let own = send_unread(&server, &admitted).await;
+    let _first = send_unread(&server, HEALTH).await;
+    sleep(MIN_EVICTION_AGE).await;
+    let _second = send_unread(&server, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    let mut running = server
+        .send(call("wait", 30).replacen("Host", "Authorization: Bearer t\r\nHost", 1))
+        .await;
+    sleep(MIN_EVICTION_AGE).await;
+    let started = Instant::now();
+    let mut newcomers = Vec::new();
+    for count in 1..=2 {
+        let mut newcomer = server.send(&admitted).await;
+        assert_eq!(newcomer.response().await.unwrap().status, 200);
+        newcomer
+            .send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer t\r\n\r\n")
+            .await;
+        let metrics = newcomer.response().await.unwrap().body;
+        for line in [
+            format!("candor_connections_evicted_total{{state=\"unread\"}} {count}\n"),
+            format!("candor_connections{{state=\"unread\"}} {}\n", 2 - count),
+        ] {
+            assert!(metrics.contains(&line), "{line}{metrics}");
+        }
+        newcomers.push(newcomer);
+    }
+    assert!(started.elapsed() < Duration::from_secs(1));
+    assert_eq!(running.response().await.unwrap().status, 200);
+    // The peer with a token can still read.
+    let mut answer = [0; 15];
+    own.readable().await.unwrap();
+    assert_eq!(own.try_read(&mut answer).unwrap(), 15);
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
 }
 
 /// If no connection may be closed, newcomers wait until one may.
