@@ -19,6 +19,7 @@ use crate::query::request::{Query, TokenBudget};
 use crate::query::response::{DocumentExplanation, ResolveResponse, SelectedDocument, score};
 use crate::query::selection::DocumentMatch;
 use crate::read::document_ids::DocumentIds;
+use crate::serve::answer_room::{AnswerSpace, ENTRY_BYTES, rendering_bytes};
 use crate::tokenizer::Tokenizer;
 use crate::{Digest, MAX_ANSWER};
 use std::collections::BTreeMap;
@@ -65,6 +66,12 @@ pub(crate) enum CacheAccessError {
     /// The index is corrupt.
     Index,
     Failed(Failure),
+}
+
+impl From<Failure> for CacheAccessError {
+    fn from(failure: Failure) -> Self {
+        CacheAccessError::Failed(failure)
+    }
 }
 
 impl From<CorruptFile> for CacheAccessError {
@@ -242,6 +249,18 @@ impl Cache {
         }
     }
 
+    /// Returns the size of the file of a document.
+    pub(crate) fn file_bytes(&self, number: u32) -> u64 {
+        let mark = self.proof.documents.get(number as usize);
+        mark.map_or(0, |mark| mark.stamp.size())
+    }
+
+    /// Returns the bytes of the files of a selection, in which texts are escaped as in an answer.
+    pub(crate) fn stored_bytes(&self, selection: &[DocumentMatch]) -> u64 {
+        let bytes = selection.iter().map(|one| self.file_bytes(one.document));
+        bytes.sum()
+    }
+
     /// Returns true if the documents of a selection are few and small enough to be read on the
     /// calling thread.
     pub(crate) fn reads_quickly(&self, selection: &[DocumentMatch]) -> bool {
@@ -265,18 +284,19 @@ impl Cache {
         Ok(ResolveResponse::new(query, budget, considered, documents))
     }
 
-    /// Refuses a selection whose response would be too large, before anything is read.
-    fn check_size(
+    /// Returns the least size of a response. Refuses one that would be too large, before anything is read.
+    pub(crate) fn check_size(
         &self,
         query: &Query,
         selection: &[DocumentMatch],
-    ) -> Result<(), CacheAccessError> {
+    ) -> Result<u64, CacheAccessError> {
         let terms: usize = query.terms().iter().map(|term| term.len() + 3).sum();
         let sizes = self.index.sizes();
         let size =
             |one: &DocumentMatch| sizes.tokens(one.document).saturating_sub(1) * 4 + terms as u64;
-        match selection.iter().map(size).sum::<u64>() <= MAX_ANSWER as u64 {
-            true => Ok(()),
+        let bytes = selection.iter().map(size).sum::<u64>();
+        match bytes <= MAX_ANSWER as u64 {
+            true => Ok(bytes),
             false => Err(CacheAccessError::Failed(Failure::Budget(
                 BudgetFlaw::ResponseTooLarge,
             ))),
@@ -352,6 +372,7 @@ impl Cache {
         query: &Query,
         budget: TokenBudget,
         now: Now<'_>,
+        space: &AnswerSpace,
     ) -> Result<passages::PassagesResponse, CacheAccessError> {
         let index = self.passage_index(now).map_err(CacheAccessError::Failed)?;
         let found = index.search(query.raw(), budget.tokens())?;
@@ -364,6 +385,10 @@ impl Cache {
                 BudgetFlaw::ResponseTooLarge,
             )));
         }
+        let answer = most + found.hits.len() as u64 * ENTRY_BYTES;
+        let largest = self.largest_file(&index, &found.hits);
+        let claimed = space.claim(rendering_bytes(answer, largest));
+        claimed.map_err(Failure::from)?;
         let passages = self.read_passages(&index, found.hits)?;
         let digest = index.terms().digest().to_string();
         let (raw, tokens) = (query.raw(), budget.tokens());
@@ -374,6 +399,15 @@ impl Cache {
             passages,
             &digest,
         ))
+    }
+
+    /// Returns the size of the largest file among the documents of hits.
+    pub(crate) fn largest_file(&self, index: &PassageIndex, hits: &[PassageHit]) -> u64 {
+        let documents = hits
+            .iter()
+            .map(|hit| index.numbering().locate(hit.passage).0);
+        let files = documents.map(|number| self.file_bytes(number));
+        files.max().unwrap_or(0)
     }
 
     /// Reads the texts of hits. Each document is read once.

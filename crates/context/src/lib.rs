@@ -54,6 +54,7 @@ pub use read::listing::{DEFAULT_ENTRIES, ListRequest, MAX_ENTRIES};
 pub use read::render::OutputForm;
 pub use read::resources::{MAX_RESOURCE, MAX_RESOURCES};
 pub use read::search::SearchRequest;
+pub use serve::answer_room::{MAX_UNCOUNTED_ANSWER, MAX_WAITING_ANSWERS};
 pub use serve::cache_list::{CacheList, list_caches};
 pub use serve::open_caches::{ChangeDetection, MAX_OPEN};
 pub use serve::reading_server::{MAX_INSTRUCTIONS, ReadingServer};

@@ -7,6 +7,7 @@ use crate::passages;
 use crate::proof::check::Now;
 use crate::query::request::{Query, TokenBudget};
 use crate::query::response::ResolveResponse;
+use crate::serve::answer_room::AnswerSpace;
 use std::path::{Path, PathBuf};
 
 /// The most tries to answer while the cache changes.
@@ -51,8 +52,8 @@ impl<'n> Reader<'n> {
         query: &Query,
         budget: TokenBudget,
     ) -> Result<passages::PassagesResponse, Failure> {
-        let now = self.now;
-        self.query(|cache| cache.passages(query, budget, now))
+        let (now, space) = (self.now, AnswerSpace::unlimited());
+        self.query(|cache| cache.passages(query, budget, now, &space))
     }
 
     fn query<T>(

@@ -10,6 +10,7 @@ use crate::read::failure::{ReadFailure, UnknownDocument};
 use crate::read::near::NearIds;
 use crate::read::text_parts::{count_lines, fitting, lines_of, range_of_lines};
 use crate::read::violations::{one, violation};
+use crate::serve::answer_room::{AnswerSpace, rendering_bytes};
 use crate::tokenizer::Tokenizer;
 use candor_fault::Violation;
 use serde_json::json;
@@ -40,12 +41,21 @@ pub enum DocumentPart {
 impl Catalogue {
     /// Reads a document, or a part of it.
     pub fn get(&self, request: &DocumentRequest) -> Result<DocumentAnswer, ReadFailure> {
+        self.get_within(request, &AnswerSpace::unlimited())
+    }
+
+    /// Reads like [`Catalogue::get`], after claiming the space of the answer.
+    pub(crate) fn get_within(
+        &self,
+        request: &DocumentRequest,
+        space: &AnswerSpace,
+    ) -> Result<DocumentAnswer, ReadFailure> {
         let caches = self.caches()?;
         let cache = match &request.cache {
             Some(name) => find_named(&caches, name)?,
             None => self.holder(&caches, &request.id)?,
         };
-        let mut answer = self.query(cache, |open| read(open, cache, request))??;
+        let mut answer = self.query(cache, |open| read(open, cache, request, space))??;
         answer.one_cache = request.cache.is_some() || caches.len() == 1;
         Ok(answer)
     }
@@ -99,6 +109,7 @@ fn read(
     open: &Cache,
     cache: &NamedCache,
     request: &DocumentRequest,
+    space: &AnswerSpace,
 ) -> Result<Result<DocumentAnswer, ReadFailure>, CacheAccessError> {
     let contents = open.contents()?;
     let Some(number) = contents.ids.find(&request.id) else {
@@ -110,6 +121,12 @@ fn read(
             near: near.into_found(),
         })));
     };
+    // The answer contains the part as text, too.
+    let file = open.file_bytes(number);
+    let part = file.min(most_bytes(request)).saturating_mul(2);
+    if let Err(no_room) = space.claim(rendering_bytes(part, file)) {
+        return Ok(Err(no_room.into()));
+    }
     let document = open.document(number, &mut Vec::new())?;
     if document.id != request.id {
         return Err(CacheAccessError::Changed);
@@ -145,6 +162,11 @@ fn read(
             one_cache: false,
         }),
     )
+}
+
+/// Returns an estimate of the most bytes that the budget of a request admits. A token rarely has more.
+fn most_bytes(request: &DocumentRequest) -> u64 {
+    request.budget.tokens().saturating_mul(8)
 }
 
 fn offsets(range: &Range<usize>) -> [u64; 2] {

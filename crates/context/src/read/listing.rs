@@ -8,6 +8,7 @@ use crate::read::catalogue::{Catalogue, NamedCache, find_named};
 use crate::read::document_ids::DocumentIds;
 use crate::read::failure::ReadFailure;
 use crate::read::violations::{missing_cache, one, violation};
+use crate::serve::answer_room::{AnswerSpace, ENTRY_BYTES, rendering_bytes};
 use serde_json::json;
 use std::ops::Range;
 
@@ -32,6 +33,15 @@ pub struct ListRequest {
 impl Catalogue {
     /// Lists the caches, or one level of one of them.
     pub fn list(&self, request: &ListRequest) -> Result<ListAnswer, ReadFailure> {
+        self.list_within(request, &AnswerSpace::unlimited())
+    }
+
+    /// Lists like [`Catalogue::list`], after claiming the space of the answer.
+    pub(crate) fn list_within(
+        &self,
+        request: &ListRequest,
+        space: &AnswerSpace,
+    ) -> Result<ListAnswer, ReadFailure> {
         let caches = self.caches()?;
         let Some(name) = &request.cache else {
             if !request.under.is_empty() || request.after.is_some() {
@@ -51,7 +61,7 @@ impl Catalogue {
                 String::from("text that starts with 'under'"),
             ))));
         }
-        let level = self.query(cache, |open| level(open, cache, request))??;
+        let level = self.query(cache, |open| level(open, cache, request, space))??;
         Ok(ListAnswer::Level(level))
     }
 
@@ -93,6 +103,7 @@ fn level(
     open: &Cache,
     cache: &NamedCache,
     request: &ListRequest,
+    space: &AnswerSpace,
 ) -> Result<Result<LevelAnswer, ReadFailure>, CacheAccessError> {
     let contents = open.contents()?;
     let under = &request.under;
@@ -104,6 +115,16 @@ fn level(
     }
     let after = request.after.as_deref();
     let (found, next) = entries(&contents.ids, under, after, request.limit);
+    let file = |found: &FoundEntry<'_>| match found {
+        FoundEntry::Folder { .. } => 0,
+        FoundEntry::Document(number) => open.file_bytes(*number as u32),
+    };
+    let largest = found.iter().map(file).max().unwrap_or(0);
+    // The answer contains the entries as text, too.
+    let answer = 2 * found.len() as u64 * ENTRY_BYTES;
+    if let Err(no_room) = space.claim(rendering_bytes(answer, largest)) {
+        return Ok(Err(no_room.into()));
+    }
     let tokens = open.document_tokens();
     let mut buffer = Vec::new();
     let entry = |found: FoundEntry<'_>| match found {

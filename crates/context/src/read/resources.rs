@@ -1,9 +1,11 @@
 //! Documents as resources: their URIs, their list in pages, and their whole contents.
 
 use crate::cache::CacheAccessError;
+use crate::failure::Failure;
 use crate::passages::{Syntax, title};
 use crate::read::catalogue::{Catalogue, NamedCache};
 use crate::read::failure::ReadFailure;
+use crate::serve::answer_room::{AnswerSpace, ENTRY_BYTES, rendering_bytes};
 use candor_street::{Resource, ResourceContent, ResourceData, ResourcePage};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,7 +19,11 @@ const SCHEME: &str = "context://";
 
 impl Catalogue {
     /// Returns one page of the documents of all caches, sorted by cache and id.
-    pub(crate) fn resource_page(&self, cursor: Option<&str>) -> Result<ResourcePage, ReadFailure> {
+    pub(crate) fn resource_page(
+        &self,
+        cursor: Option<&str>,
+        space: &AnswerSpace,
+    ) -> Result<ResourcePage, ReadFailure> {
         let after = match cursor {
             None => None,
             Some(cursor) => Some(parse_cursor(cursor).ok_or(ReadFailure::UnknownCursor)?),
@@ -37,6 +43,11 @@ impl Catalogue {
                 let ids = &contents.ids;
                 let first = start.map_or(0, |id| ids.first_after(id));
                 let end = ids.len().min(first.saturating_add(room));
+                let files = (first..end).map(|number| open.file_bytes(number as u32));
+                let largest = files.max().unwrap_or(0);
+                let answer = MAX_RESOURCES as u64 * ENTRY_BYTES;
+                let claimed = space.claim(rendering_bytes(answer, largest));
+                claimed.map_err(Failure::from)?;
                 let mut buffer = Vec::new();
                 let read = |number: usize| {
                     let document = open.document(number as u32, &mut buffer)?;
@@ -58,33 +69,51 @@ impl Catalogue {
             page.resources.extend(found);
             if has_more {
                 page.next_cursor = last.map(|(cache, id)| cursor_after(&cache, &id));
-                return Ok(page);
+                break;
             }
         }
+        space.settle(page.resources.iter().map(listed_bytes).sum())?;
         Ok(page)
     }
 
     /// Returns the whole document that a URI names.
-    pub(crate) fn resource(&self, uri: &str) -> Result<ResourceContent, ReadFailure> {
+    pub(crate) fn resource(
+        &self,
+        uri: &str,
+        space: &AnswerSpace,
+    ) -> Result<ResourceContent, ReadFailure> {
         let (name, id) = parse_uri(uri).ok_or(ReadFailure::UnknownResource)?;
         let caches = self.caches()?;
         let found = caches.iter().find(|cache| cache.name == name);
         let cache: &NamedCache = found.ok_or(ReadFailure::UnknownResource)?;
         let document = self.query(cache, |open| {
-            let number = open.contents()?.ids.find(&id);
-            let read = |number| open.document(number, &mut Vec::new());
-            number.map(read).transpose()
+            let Some(number) = open.contents()?.ids.find(&id) else {
+                return Ok(None);
+            };
+            let file = open.file_bytes(number);
+            let claimed = space.claim(rendering_bytes(file, file));
+            claimed.map_err(Failure::from)?;
+            open.document(number, &mut Vec::new()).map(Some)
         })?;
         let document = document.ok_or(ReadFailure::UnknownResource)?;
         if document.content.len() > MAX_RESOURCE {
             return Err(ReadFailure::ResourceTooLarge(document.content.len() as u64));
         }
+        // Some characters are escaped.
+        space.settle(2 * document.content.len() as u64)?;
         Ok(ResourceContent {
             uri: uri.to_owned(),
             mime_type: Some(mime_type(&id)),
             data: ResourceData::Text(document.content.clone()),
         })
     }
+}
+
+/// Returns the estimated size of a resource in a list.
+fn listed_bytes(resource: &Resource) -> u64 {
+    let title = resource.title.as_ref().map_or(0, String::len);
+    let texts = resource.uri.len() + resource.name.len() + title;
+    texts as u64 + 128
 }
 
 /// Returns the URI of a document: every byte that is neither unreserved nor `/` is percent-encoded.

@@ -10,6 +10,7 @@ use crate::read::catalogue::{Catalogue, MAX_SEARCHED, NamedCache, failed, find_n
 use crate::read::failure::ReadFailure;
 use crate::read::union_lists::UnionLists;
 use crate::read::violations::{listed, missing, one};
+use crate::serve::answer_room::{AnswerSpace, ENTRY_BYTES, rendering_bytes};
 use crate::serve::open_caches::CacheLease;
 use crate::tokenizer::Tokenizer;
 use crate::{MAX_ANSWER, MAX_SERVED, passages};
@@ -29,6 +30,15 @@ type SearchError = (usize, CacheAccessError);
 impl Catalogue {
     /// Finds the passages that answer a query best.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, ReadFailure> {
+        self.search_within(request, &AnswerSpace::unlimited())
+    }
+
+    /// Searches like [`Catalogue::search`], after claiming the space of the answer.
+    pub(crate) fn search_within(
+        &self,
+        request: &SearchRequest,
+        space: &AnswerSpace,
+    ) -> Result<SearchAnswer, ReadFailure> {
         let served = self.caches()?;
         let caches = choose(&served, request.caches.as_deref())?;
         let lease = |cache: &&NamedCache| {
@@ -37,7 +47,7 @@ impl Catalogue {
         };
         let mut leases = caches.iter().map(lease).collect::<Result<Vec<_>, _>>()?;
         for _ in 0..TRIES + caches.len() {
-            let (at, error) = match self.search_leased(request, &caches, &leases) {
+            let (at, error) = match self.search_leased(request, &caches, &leases, space) {
                 Ok(answer) => return answer,
                 Err(error) => error,
             };
@@ -64,6 +74,7 @@ impl Catalogue {
         request: &SearchRequest,
         caches: &[&NamedCache],
         leases: &[CacheLease],
+        space: &AnswerSpace,
     ) -> Result<Result<SearchAnswer, ReadFailure>, SearchError> {
         let now = self.open.clock();
         let index = |(at, lease): (usize, &CacheLease)| {
@@ -99,6 +110,20 @@ impl Catalogue {
             let (at, passage) = union.locate(hit.passage);
             hit.passage = passage;
             by_cache[at].push((position, hit));
+        }
+        let hits_of_cache = by_cache.iter().zip(leases).zip(&indexes);
+        let largest = hits_of_cache.flat_map(|((hits, lease), index)| {
+            let hits = hits.iter().map(|(_, hit)| hit);
+            hits.map(|hit| {
+                lease
+                    .cache
+                    .file_bytes(index.numbering().locate(hit.passage).0)
+            })
+        });
+        // The answer contains the passages as text, too.
+        let answer = 2 * (most + selected as u64 * ENTRY_BYTES);
+        if let Err(no_room) = space.claim(rendering_bytes(answer, largest.max().unwrap_or(0))) {
+            return Ok(Err(no_room.into()));
         }
         let mut passages: Vec<Option<FoundPassage>> = vec![None; selected];
         for (at, hits) in by_cache.into_iter().enumerate() {

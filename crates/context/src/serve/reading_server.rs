@@ -3,12 +3,14 @@
 use crate::dialect::v1::{ContextV1, ResourceFlaw};
 use crate::read::catalogue::{Catalogue, NamedCache};
 use crate::read::failure::ReadFailure;
+use crate::serve::answer_room::{AnswerRoom, AnswerSpace, MAX_WAITING_ANSWERS};
 use crate::serve::reading_tools;
 use crate::serve::server::MAX_AT_WORK;
 use crate::serve::source_follower::{FollowedCaches, SourceFollower, UpdateSettings};
 use candor_fault::Fault;
 use candor_street::{
-    CallOutcome, CallRecord, ResourceFailure, ResourceTemplate, Resources, Server, Tools,
+    CallContext, CallOutcome, CallRecord, ResourceFailure, ResourceTemplate, Resources, Server,
+    Tools,
 };
 use std::io;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub struct ReadingServer {
     tools: Tools<Self>,
     catalogue: Arc<Catalogue>,
     work: Arc<Semaphore>,
+    room: AnswerRoom,
     resources: Arc<Resources<Self>>,
 }
 
@@ -35,6 +38,7 @@ impl ReadingServer {
             tools,
             catalogue: Arc::new(catalogue),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
+            room: AnswerRoom::new(MAX_WAITING_ANSWERS),
             resources: Arc::new(resources()),
         }
     }
@@ -56,22 +60,14 @@ impl ReadingServer {
     /// Runs blocking work on a thread of its own.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Catalogue) -> Result<T, ReadFailure> + Send + 'static,
+        cx: &CallContext,
+        work: impl Fn(&Catalogue, &AnswerSpace) -> Result<T, ReadFailure> + Send + Sync + 'static,
     ) -> Result<T, Fault<ContextV1>> {
-        let permit = Arc::clone(&self.work).acquire_owned().await;
         let catalogue = Arc::clone(&self.catalogue);
-        let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work(&catalogue)
-        });
-        match done.await {
-            Ok(done) => done.map_err(|failure| failure.fault()),
-            // The dispatcher turns a panic into the dialect's internal error.
-            Err(broken) => match broken.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(ReadFailure::Bug("work was cut off").fault()),
-            },
-        }
+        let run = move |space: &AnswerSpace| work(&catalogue, space);
+        let done = self.room.run(&self.work, cx, run).await;
+        let done = done.unwrap_or(Err(ReadFailure::Bug("work was cut off")));
+        done.map_err(|failure| failure.fault())
     }
 }
 
@@ -100,13 +96,16 @@ impl Server for ReadingServer {
 
 /// Declares the documents as resources.
 fn resources() -> Resources<ReadingServer> {
-    let list = |server: Arc<ReadingServer>, cursor: Option<String>, _| async move {
-        let work = move |catalogue: &Catalogue| catalogue.resource_page(cursor.as_deref());
-        server.run_blocking(work).await
+    let list = |server: Arc<ReadingServer>, cursor: Option<String>, cx: CallContext| async move {
+        let work = move |catalogue: &Catalogue, space: &AnswerSpace| {
+            catalogue.resource_page(cursor.as_deref(), space)
+        };
+        server.run_blocking(&cx, work).await
     };
-    let read = |server: Arc<ReadingServer>, uri: String, _| async move {
-        let work = move |catalogue: &Catalogue| catalogue.resource(&uri);
-        server.run_blocking(work).await
+    let read = |server: Arc<ReadingServer>, uri: String, cx: CallContext| async move {
+        let work =
+            move |catalogue: &Catalogue, space: &AnswerSpace| catalogue.resource(&uri, space);
+        server.run_blocking(&cx, work).await
     };
     Resources::new(list, read, resource_failure).with_template(ResourceTemplate {
         uri_template: "context://{cache}/{+id}",

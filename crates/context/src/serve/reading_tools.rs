@@ -4,13 +4,15 @@
 use crate::dialect::v1::ContextV1;
 use crate::failure::Failure;
 use crate::query::request::{MAX_BUDGET, Query, TokenBudget};
-use crate::read::catalogue::MAX_SEARCHED;
+use crate::read::answers::{DocumentAnswer, SearchAnswer};
+use crate::read::catalogue::{Catalogue, MAX_SEARCHED};
 use crate::read::document::{DocumentPart, DocumentRequest};
 use crate::read::failure::ReadFailure;
 use crate::read::listing::{DEFAULT_ENTRIES, ListRequest, MAX_ENTRIES};
 use crate::read::render::{bounded_text, json_line};
 use crate::read::search::SearchRequest;
 use crate::read::violations::{lines_and_range, missing_cache, of_query};
+use crate::serve::answer_room::AnswerSpace;
 use crate::serve::reading_server::ReadingServer;
 use candor_fault::{Fault, ToolOutput, ToolResult, Violations};
 use candor_street::{CallContext, Reply, Tool};
@@ -219,12 +221,12 @@ pub(super) fn search() -> Tool<ReadingServer> {
         }),
         &["query"],
     );
-    let run = |server: Arc<ReadingServer>, request: SearchRequest, _| async move {
-        let work = move |catalogue: &crate::Catalogue| {
-            let answer = catalogue.search(&request)?;
-            reply(answer.to_markdown(), &answer)
+    let run = |server: Arc<ReadingServer>, request: SearchRequest, cx: CallContext| async move {
+        let work = move |catalogue: &Catalogue, space: &AnswerSpace| {
+            let answer = catalogue.search_within(&request, space)?;
+            reply(answer, SearchAnswer::to_markdown, space)
         };
-        server.run_blocking(work).await
+        server.run_blocking(&cx, work).await
     };
     tool(
         (
@@ -253,12 +255,12 @@ pub(super) fn get() -> Tool<ReadingServer> {
         }),
         &["id"],
     );
-    let run = |server: Arc<ReadingServer>, request: DocumentRequest, _| async move {
-        let work = move |catalogue: &crate::Catalogue| {
-            let answer = catalogue.get(&request)?;
-            reply(answer.to_markdown(), &answer)
+    let run = |server: Arc<ReadingServer>, request: DocumentRequest, cx: CallContext| async move {
+        let work = move |catalogue: &Catalogue, space: &AnswerSpace| {
+            let answer = catalogue.get_within(&request, space)?;
+            reply(answer, DocumentAnswer::to_markdown, space)
         };
-        server.run_blocking(work).await
+        server.run_blocking(&cx, work).await
     };
     tool(
         (
@@ -302,12 +304,14 @@ pub(super) fn list() -> Tool<ReadingServer> {
         }),
         &[],
     );
-    let run = |server: Arc<ReadingServer>, request: ListRequest, _| async move {
-        let work = move |catalogue: &crate::Catalogue| {
-            let answer = catalogue.list(&request)?;
-            Ok(ToolOutput::Json(raw(&answer)?).into())
+    let run = |server: Arc<ReadingServer>, request: ListRequest, cx: CallContext| async move {
+        let work = move |catalogue: &Catalogue, space: &AnswerSpace| {
+            let list = raw(&catalogue.list_within(&request, space)?)?;
+            // The answer contains it as text, too.
+            space.settle(2 * list.get().len() as u64)?;
+            Ok(ToolOutput::Json(list).into())
         };
-        server.run_blocking(work).await
+        server.run_blocking(&cx, work).await
     };
     tool(
         (
@@ -322,13 +326,20 @@ pub(super) fn list() -> Tool<ReadingServer> {
 }
 
 /// Returns the reply of a tool: the object, and its text form.
-fn reply(text: String, answer: &impl Serialize) -> Result<Reply, ReadFailure> {
-    let structured = raw(answer)?;
-    let text = bounded_text(text)?;
+fn reply<A: Serialize>(
+    answer: A,
+    to_text: fn(&A) -> String,
+    space: &AnswerSpace,
+) -> Result<Reply, ReadFailure> {
+    let structured = raw(&answer)?;
+    let text = bounded_text(to_text(&answer))?;
+    // It may be large.
+    drop(answer);
     let mut result = ToolResult::<&RawValue, ()>::text(&text);
     result.structured = Some(&structured);
     let whole = to_raw_value(&result);
     let whole = whole.map_err(|_| ReadFailure::Bug("an answer cannot be written"))?;
+    space.settle(whole.get().len() as u64)?;
     Ok(ToolOutput::Whole(whole).into())
 }
 

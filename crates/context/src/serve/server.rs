@@ -7,11 +7,13 @@ use crate::faults;
 use crate::files::location::Location;
 use crate::query::request::{Query, TokenBudget};
 use crate::query::selection::DocumentMatch;
+use crate::serve::answer_room::{AnswerRoom, AnswerSpace, MAX_WAITING_ANSWERS, rendering_bytes};
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use crate::serve::tools;
 use candor_fault::Fault;
 use candor_street::{CallContext, Clock, Reply, Server, ToolNames, Tools, reply_text};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -23,6 +25,7 @@ pub struct ContextServer {
     tools: Tools<Self>,
     caches: Arc<OpenCaches>,
     work: Arc<Semaphore>,
+    room: AnswerRoom,
 }
 
 impl ContextServer {
@@ -39,6 +42,7 @@ impl ContextServer {
             tools,
             caches: OpenCaches::new(location, clock, detection),
             work: Arc::new(Semaphore::new(MAX_AT_WORK)),
+            room: AnswerRoom::new(MAX_WAITING_ANSWERS),
         }
     }
 
@@ -57,28 +61,32 @@ impl ContextServer {
     /// Runs blocking work on a thread of its own and replies with the bytes that it returns.
     pub(super) async fn run_blocking(
         &self,
-        work: impl FnOnce(&Arc<OpenCaches>) -> Result<Vec<u8>, Failure> + Send + 'static,
+        cx: &CallContext,
+        work: impl Fn(&Arc<OpenCaches>, &AnswerSpace) -> Result<Vec<u8>, Failure>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<Reply, Fault<Context>> {
-        let permit = Arc::clone(&self.work).acquire_owned().await;
         let caches = Arc::clone(&self.caches);
-        let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work(&caches)
-        });
-        let bytes = match done.await {
-            Ok(done) => done.map_err(|failure| failure.fault())?,
-            // The dispatcher turns a panic into the dialect's internal error.
-            Err(broken) => match broken.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => return Err(Failure::Bug("work was cut off").fault()),
-            },
+        let run = move |space: &AnswerSpace| -> Result<Vec<u8>, Failure> {
+            let bytes = work(&caches, space)?;
+            space.settle(encoded_bytes(&bytes))?;
+            Ok(bytes)
         };
-        reply_bytes(bytes)
+        let done = self.room.run(&self.work, cx, run).await;
+        let done = done.unwrap_or(Err(Failure::Bug("work was cut off")));
+        reply_bytes(done.map_err(|failure| failure.fault())?)
     }
 
     /// Resolves a query on the calling thread as far as that takes little time and no waiting: a
     /// change of threads would take as long as a small response.
-    pub(super) fn resolve_quickly(&self, path: &str, query: &Query, budget: TokenBudget) -> Quick {
+    pub(super) fn resolve_quickly(
+        &self,
+        cx: &CallContext,
+        path: &str,
+        query: &Query,
+        budget: TokenBudget,
+    ) -> Quick {
         let Ok(_permit) = self.work.try_acquire() else {
             return Quick::Nothing;
         };
@@ -88,10 +96,16 @@ impl ContextServer {
         let Some(selection) = cache.select_quickly(query, budget) else {
             return Quick::Nothing;
         };
+        let space = self.room.space();
         if cache.reads_quickly(&selection)
+            && let Ok(least) = cache.check_size(query, &selection)
+            && space
+                .claim(least.max(cache.stored_bytes(&selection)))
+                .is_ok()
             && let Ok(response) = cache.read_selection(query, budget, &selection)
             && let Ok(bytes) = response.to_line()
         {
+            space.hold_until_written(cx);
             return Quick::Response(bytes);
         }
         Quick::Selection(Selection {
@@ -122,14 +136,27 @@ pub(super) fn resolve(
     path: &str,
     (query, budget): (&Query, TokenBudget),
     selection: Option<&Selection>,
+    space: &AnswerSpace,
 ) -> Result<Vec<u8>, Failure> {
-    let resolve = |cache: &Cache| match selection {
-        Some(selection) if std::ptr::eq(Arc::as_ptr(&selection.cache), cache) => {
-            cache.read_selection(query, budget, &selection.documents)
-        }
-        _ => cache.resolve(query, budget),
+    let resolve = |cache: &Cache| {
+        let selected = match selection {
+            Some(selection) if std::ptr::eq(Arc::as_ptr(&selection.cache), cache) => {
+                Cow::Borrowed(&selection.documents)
+            }
+            _ => Cow::Owned(cache.index().select(query, budget)?),
+        };
+        let least = cache.check_size(query, &selected)?;
+        let bytes = rendering_bytes(least.max(cache.stored_bytes(&selected)), 0);
+        space.claim(bytes).map_err(Failure::from)?;
+        cache.read_selection(query, budget, &selected)
     };
     caches.query(path, resolve)?.to_line()
+}
+
+/// Returns the size of a line of JSON as the text of an answer, where it is escaped once more.
+fn encoded_bytes(line: &[u8]) -> u64 {
+    let is_escaped = |byte: &&u8| matches!(byte, b'"' | b'\\');
+    (line.len() + line.iter().filter(is_escaped).count()) as u64
 }
 
 /// Returns the bytes of a response as the text of a tool.
@@ -181,7 +208,8 @@ mod tests {
         let server = ContextServer::new(location, clock, ChangeDetection::Watch);
         let all = Arc::clone(&server.work).acquire_many_owned(MAX_AT_WORK as u32);
         let all = all.await.unwrap();
-        let mut call = pin!(server.run_blocking(|_| Ok(b"done".to_vec())));
+        let cx = candor_call_fixtures::context();
+        let mut call = pin!(server.run_blocking(&cx, |_, _| Ok(b"done".to_vec())));
         let early = timeout(Duration::from_millis(20), &mut call).await;
         assert!(early.is_err(), "a call went ahead of its turn");
         drop(all);
@@ -220,14 +248,17 @@ mod tests {
         let clock = Arc::new(|| Timestamp::MAX);
         let server = ContextServer::new(location, clock, ChangeDetection::Watch);
         let (query, budget) = (Query::new("one").unwrap(), TokenBudget::new(1000).unwrap());
-        let expected = resolve(&server.caches, "cache", (&query, budget), None).unwrap();
+        let (cx, space) = (candor_call_fixtures::context(), AnswerSpace::unlimited());
+        let request = (&query, budget);
+        let expected = resolve(&server.caches, "cache", request, None, &space).unwrap();
         let cache = server.caches.ready("cache").unwrap();
         let before = cache.index().selections();
-        let Quick::Selection(selection) = server.resolve_quickly("cache", &query, budget) else {
+        let quick = server.resolve_quickly(&cx, "cache", &query, budget);
+        let Quick::Selection(selection) = quick else {
             panic!("a large response is not read on the calling thread");
         };
-        let request = (&query, budget);
-        let bytes = resolve(&server.caches, "cache", request, Some(&selection)).unwrap();
+        let selected = Some(&selection);
+        let bytes = resolve(&server.caches, "cache", request, selected, &space).unwrap();
         assert_eq!(bytes, expected);
         assert_eq!(cache.index().selections() - before, 1);
         let read = || cache.read_selection(&query, budget, &selection.documents);

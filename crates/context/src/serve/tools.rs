@@ -5,6 +5,7 @@ use crate::dialect::Context;
 use crate::failure::Failure;
 use crate::query::request::{MAX_BUDGET, Query, TokenBudget};
 use crate::query::response::to_json_line;
+use crate::serve::answer_room::AnswerSpace;
 use crate::serve::cache_list;
 use crate::serve::open_caches::OpenCaches;
 use crate::serve::server::{self, ContextServer, Quick, reply_bytes};
@@ -106,18 +107,18 @@ fn parse_query(text: &str) -> Result<Query, Fault<Context>> {
 }
 
 pub(super) fn resolve() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, arguments: QueryArguments, _| async move {
+    let run = |server: Arc<ContextServer>, arguments: QueryArguments, cx: CallContext| async move {
         let (query, budget) = (parse_query(&arguments.query)?, arguments.budget);
-        let selection = match server.resolve_quickly(&arguments.cache, &query, budget) {
+        let selection = match server.resolve_quickly(&cx, &arguments.cache, &query, budget) {
             Quick::Response(bytes) => return reply_bytes(bytes),
             Quick::Selection(selection) => Some(selection),
             Quick::Nothing => None,
         };
-        let work = move |caches: &Arc<OpenCaches>| {
+        let work = move |caches: &Arc<OpenCaches>, space: &AnswerSpace| {
             let request = (&query, budget);
-            server::resolve(caches, &arguments.cache, request, selection.as_ref())
+            server::resolve(caches, &arguments.cache, request, selection.as_ref(), space)
         };
-        server.run_blocking(work).await
+        server.run_blocking(&cx, work).await
     };
     tool(
         "context.resolve",
@@ -127,14 +128,14 @@ pub(super) fn resolve() -> Tool<ContextServer> {
 }
 
 pub(super) fn passages() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, arguments: QueryArguments, _| async move {
+    let run = |server: Arc<ContextServer>, arguments: QueryArguments, cx: CallContext| async move {
         let (query, budget) = (parse_query(&arguments.query)?, arguments.budget);
-        let work = move |caches: &Arc<OpenCaches>| {
+        let work = move |caches: &Arc<OpenCaches>, space: &AnswerSpace| {
             let clock = caches.clock();
-            let search = |cache: &Cache| cache.passages(&query, budget, clock);
+            let search = |cache: &Cache| cache.passages(&query, budget, clock, space);
             to_json_line(&caches.query(&arguments.cache, search)?)
         };
-        server.run_blocking(work).await
+        server.run_blocking(&cx, work).await
     };
     tool(
         "context.passages",
@@ -144,10 +145,11 @@ pub(super) fn passages() -> Tool<ContextServer> {
 }
 
 pub(super) fn list_caches() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, _: NoArguments, _| async move {
-        let work =
-            |caches: &Arc<OpenCaches>| to_json_text(&cache_list::list_caches(caches.location())?);
-        server.run_blocking(work).await
+    let run = |server: Arc<ContextServer>, _: NoArguments, cx: CallContext| async move {
+        let work = |caches: &Arc<OpenCaches>, _: &AnswerSpace| {
+            to_json_text(&cache_list::list_caches(caches.location())?)
+        };
+        server.run_blocking(&cx, work).await
     };
     tool(
         "context.list_caches",
@@ -157,9 +159,11 @@ pub(super) fn list_caches() -> Tool<ContextServer> {
 }
 
 pub(super) fn inspect_cache() -> Tool<ContextServer> {
-    let run = |server: Arc<ContextServer>, arguments: CacheArguments, _| async move {
-        let work = move |caches: &Arc<OpenCaches>| to_json_text(&caches.inspect(&arguments.cache)?);
-        server.run_blocking(work).await
+    let run = |server: Arc<ContextServer>, arguments: CacheArguments, cx: CallContext| async move {
+        let work = move |caches: &Arc<OpenCaches>, _: &AnswerSpace| {
+            to_json_text(&caches.inspect(&arguments.cache)?)
+        };
+        server.run_blocking(&cx, work).await
     };
     tool(
         "context.inspect_cache",
