@@ -128,6 +128,12 @@ fn transport_limits() -> Vec<Limit> {
             "young_request_is_not_evicted",
         ),
         limit(
+            "the least time in which a peer without a token has read nothing of its answer",
+            seconds(http::MIN_EVICTION_AGE),
+            "its connection may be closed for a newcomer",
+            "only_old_unread_answers_without_a_token_are_evicted",
+        ),
+        limit(
             "connections that wait to be accepted",
             format!("{}, or less if the system has a lower limit", http::BACKLOG),
             "the system decides, usually the peer tries again after 1 s",
@@ -172,7 +178,7 @@ fn transport_limits() -> Vec<Limit> {
         limit(
             "the time in which a peer reads nothing of its answer",
             seconds(http::UNREAD_TIMEOUT),
-            "closed",
+            "closed; what the server holds for the answer is free",
             "unread_answer_times_out",
         ),
         limit(
@@ -268,8 +274,8 @@ fn context_limits() -> Vec<Limit> {
     use candor_context::{
         LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES,
         MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
-        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, QUIET_TIME,
-        RETRY_INTERVAL, SEARCH_INTERVAL, Tokenizer, passages,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, MAX_UNCOUNTED_ANSWER,
+        MAX_WAITING_ANSWERS, QUIET_TIME, RETRY_INTERVAL, SEARCH_INTERVAL, Tokenizer, passages,
     };
     vec![
         limit(
@@ -407,6 +413,18 @@ fn context_limits() -> Vec<Limit> {
             mib(MAX_RECENT),
             "the least recently used ones are read again",
             "recent_documents_stay_within_their_limit",
+        ),
+        limit(
+            "answers that are rendered or wait to be written, on one server",
+            mib(MAX_WAITING_ANSWERS),
+            "further calls wait for room before they read documents; a larger answer takes all of it",
+            "room_is_held_until_the_answer_is_written",
+        ),
+        limit(
+            "an answer that needs no such room",
+            kib(MAX_UNCOUNTED_ANSWER),
+            "it reserves its size",
+            "reservation_fits_the_rendered_answer",
         ),
         limit(
             "calls that a server processes at the same time",

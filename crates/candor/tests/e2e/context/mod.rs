@@ -29,6 +29,7 @@ mod server;
 mod sources;
 mod tokenizers;
 mod tools;
+mod unread_answers;
 mod usage;
 mod watch;
 mod wrong_arguments;
