@@ -1,13 +1,14 @@
 //! Many peers at once, most of them slow, idle or gone: none of them can shut the server.
 
 use crate::fixture::CANDOR;
-use crate::requests::call;
+use crate::requests::{call, parse};
 use crate::wire::answers::{error, result};
 use crate::wire::fixture::{
     MANY_CONNECTIONS, connect_idle, http, metric, poll_until, raise_open_files,
 };
 use candor_testkit::{Http, is_long};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use serde_json::json;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -24,8 +25,13 @@ const MIB: u64 = 1024 * 1024;
 
 /// Starts a playground that may open 256 files, and therefore has room for 128 connections.
 fn small_server(flags: &[&str]) -> Http {
-    let script = r#"ulimit -n 256; exec "$0" "$@""#;
-    let fixed = ["-c", script, CANDOR, "playground", "--http", "--port", "0"];
+    limited_server(256, flags)
+}
+
+/// Starts a playground that may open so many files, and has room for half as many connections.
+fn limited_server(files: usize, flags: &[&str]) -> Http {
+    let script = format!(r#"ulimit -n {files}; exec "$0" "$@""#);
+    let fixed = ["-c", &script, CANDOR, "playground", "--http", "--port", "0"];
     let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
     Http::spawn("sh", &arguments)
 }
@@ -121,6 +127,54 @@ fn low_limit_of_open_files_shuts_nobody_out() {
     assert!(answer.text().contains("hung_ms"), "{}", answer.text());
 }
 
+/// Peers that read no answers hold every connection, and make room for a newcomer. Running calls do not.
+#[test]
+fn unread_answers_shut_nobody_out() {
+    const CONNECTIONS: usize = 20;
+    const RUNNING: usize = 3;
+    let server = limited_server(2 * CONNECTIONS, &[]);
+    let hang = call("1", "hang", r#"{"ms":3600000}"#);
+    let hang = server.request("POST", hang.as_bytes(), &[]);
+    let mut running: Vec<_> = (0..RUNNING).map(|_| server.connect()).collect();
+    // More than the buffers of a connection hold.
+    let flood = call("1", "flood", r#"{"bytes":5000000}"#);
+    let flood = server.request("POST", flood.as_bytes(), &[]);
+    let mut peers: Vec<_> = (RUNNING..CONNECTIONS).map(|_| server.connect()).collect();
+    for peer in &mut peers {
+        peer.send(&flood);
+    }
+    for connection in &mut running[1..] {
+        connection.send(&hang);
+    }
+    // A connection that asks for the metrics takes the place of the one that is idle.
+    let unread = r#"candor_connections{state="unread"} "#;
+    poll_until(|| (metric(&server, unread) == peers.len() as u64).then_some(()));
+    running[0] = server.connect();
+    running[0].send(&hang);
+    // Even the last one has read nothing for long enough.
+    thread::sleep(Duration::from_secs(1));
+    let time = time_of_ping(&server, &[]);
+    let evicted = metric(
+        &server,
+        r#"candor_connections_evicted_total{state="unread"} "#,
+    );
+    println!(
+        "beside {} peers that read nothing a newcomer was answered in {time:?}; {evicted} evicted",
+        peers.len()
+    );
+    assert!(time < SOON, "{time:?}");
+    assert_eq!(
+        evicted, 1,
+        "a newcomer that has left makes room for the next one"
+    );
+    let busy = metric(&server, r#"candor_connections{state="busy"} "#);
+    assert_eq!(
+        busy,
+        RUNNING as u64 + 1,
+        "the running calls and this request"
+    );
+}
+
 #[test]
 fn slow_heads_and_bodies_are_not_noticed() {
     let _alone = MANY_CONNECTIONS.lock().unwrap();
@@ -143,6 +197,39 @@ fn slow_heads_and_bodies_are_not_noticed() {
     );
     assert!(times[199] < SOON, "{:?}", times[199]);
     drop((slow, bodies));
+}
+
+/// More calls at once than connections are open and than requests are in work: each is answered.
+#[test]
+fn concurrent_calls_are_all_answered() {
+    let _alone = MANY_CONNECTIONS.lock().unwrap();
+    raise_open_files();
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let wanted = if is_long() { 10_000 } else { 1_000 };
+    let count = wanted.min(usize::try_from(files).unwrap_or(usize::MAX) - 100);
+    let server = http(&[]);
+    let start = Instant::now();
+    let mut connections: Vec<_> = (0..count)
+        .map(|id| {
+            let mut connection = server.connect();
+            let body = call(id, "hang", r#"{"ms":50}"#);
+            connection.send(server.request("POST", body.as_bytes(), &[]));
+            connection
+        })
+        .collect();
+    let mut answered = 0;
+    for (id, connection) in connections.iter_mut().enumerate() {
+        let response = connection.response();
+        let answer = parse(&response.text());
+        assert_eq!((response.status, &answer["id"]), (200, &json!(id)));
+        assert_eq!(answer["result"]["structuredContent"]["hung_ms"], 50);
+        answered += 1;
+    }
+    println!(
+        "{count} concurrent calls, {answered} answers in {:?}",
+        start.elapsed()
+    );
+    assert_eq!(answered, count);
 }
 
 /// While the process does not run, the system completes as many connections as the queue has room for.
