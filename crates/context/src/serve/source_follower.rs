@@ -85,7 +85,7 @@ impl SourceFollower {
             settings,
             turn: Arc::default(),
             threads: Vec::new(),
-            unusable: BTreeMap::new(),
+            unfollowed: BTreeMap::new(),
         };
         let thread = thread::Builder::new().name(String::from("context-follow"));
         let stopping = Arc::clone(&stop);
@@ -109,8 +109,8 @@ struct CacheSearch {
     /// Shared by all updates, which take turns: each of them uses all processors.
     turn: Arc<Mutex<()>>,
     threads: Vec<JoinHandle<()>>,
-    /// The records that cannot be used, with the reasons that were logged.
-    unusable: BTreeMap<PathBuf, String>,
+    /// The caches that cannot be followed, with the reasons that were logged.
+    unfollowed: BTreeMap<PathBuf, String>,
 }
 
 impl CacheSearch {
@@ -163,23 +163,26 @@ impl CacheSearch {
     fn real_path(&mut self, cache: &NamedCache) -> Result<Option<PathBuf>, Failure> {
         let location = self.catalogue.open.location();
         let reason = match find_record(location, &cache.path)? {
-            RecordLookup::Found(found) => {
-                self.unusable.remove(&cache.path);
-                return Ok(found.file.parent().map(Path::to_owned));
-            }
+            RecordLookup::Found(found) => return Ok(found.file.parent().map(Path::to_owned)),
             RecordLookup::Absent => return Ok(None),
             RecordLookup::Unusable(reason) => reason,
         };
-        if self.unusable.get(&cache.path) != Some(&reason) {
-            tracing::warn!(cache = %shown(&cache.name), "build.json is ignored, so the sources are not followed: {reason}");
-            self.unusable.insert(cache.path.clone(), reason);
-        }
+        self.warn_once(cache, format!("build.json is ignored: {reason}"));
         Ok(None)
     }
 
     fn follow(&mut self, cache: &NamedCache, real_path: PathBuf) {
-        if let Err(error) = self.start_updater(cache, real_path) {
-            tracing::warn!(cache = %shown(&cache.name), "the sources cannot be followed: {error}");
+        match self.start_updater(cache, real_path) {
+            Ok(()) => drop(self.unfollowed.remove(&cache.path)),
+            Err(error) => self.warn_once(cache, error.to_string()),
+        }
+    }
+
+    /// Logs why a cache is not followed. A search finds the same reason again, every two seconds.
+    fn warn_once(&mut self, cache: &NamedCache, reason: String) {
+        if self.unfollowed.get(&cache.path) != Some(&reason) {
+            tracing::warn!(cache = %shown(&cache.name), "the sources are not followed: {reason}");
+            self.unfollowed.insert(cache.path.clone(), reason);
         }
     }
 

@@ -181,7 +181,7 @@ fn cache_without_a_record_is_served_as_it_is() {
     let process = server.stdio().process();
     let line = process.stderr_line("build.json", LIMIT).unwrap();
     let (_, message) = line.split_once("WARN ").unwrap();
-    assert_snapshot!(message.trim_end(), @"build.json is ignored, so the sources are not followed: its format is 2, and this program reads format 1 cache=odd");
+    assert_snapshot!(message.trim_end(), @"the sources are not followed: build.json is ignored: its format is 2, and this program reads format 1 cache=odd");
     fixture.write("docs/zebra.md", "zebra\n");
     fixture.write("other/zebra.md", "zebra\n");
     until_found(&mut server, "zebra", "zebra.md");
