@@ -124,6 +124,8 @@ pub enum TargetFlaw {
     NoName(String),
     /// The sources are the target, or inside it.
     Sources(String),
+    /// The directory that would hold it does not exist.
+    NoParent(String),
 }
 
 impl Failure {
@@ -374,6 +376,9 @@ impl fmt::Display for TargetFlaw {
             }
             TargetFlaw::Sources(path) => {
                 write!(out, "`{}` contains the sources", shown(path))
+            }
+            TargetFlaw::NoParent(path) => {
+                write!(out, "there is no directory `{}`", shown(path))
             }
         }
     }

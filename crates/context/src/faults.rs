@@ -38,7 +38,8 @@ impl Failure {
                 | TargetFlaw::Foreign(..)
                 | TargetFlaw::NoDirectory(_)
                 | TargetFlaw::NoName(_)
-                | TargetFlaw::Sources(_) => codes::IoError.fault(),
+                | TargetFlaw::Sources(_)
+                | TargetFlaw::NoParent(_) => codes::IoError.fault(),
             },
             Failure::Bug(_) => codes::InternalError.fault(),
         };

@@ -55,6 +55,10 @@ impl BuildTarget {
             _ => Path::new("."),
         };
         let lost = |failure| match failure {
+            Failure::Lookup {
+                error: Errno::NOENT,
+                ..
+            } => Failure::Target(TargetFlaw::NoParent(parent.to_string_lossy().into_owned())),
             Failure::Lookup { error, .. } => Failure::System {
                 doing: format!("write to `{}`", shown(&parent.to_string_lossy())),
                 error: error.into(),
@@ -106,16 +110,15 @@ impl BuildTarget {
         match stat {
             Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(self.system("look at", error)),
-            Ok(_) if !force => flaw(TargetFlaw::Exists(self.shown.clone())),
             Ok(stat) if crate::files::dir_handle::kind(&stat) != FileType::Directory => {
                 flaw(TargetFlaw::NoDirectory(self.shown.clone()))
             }
-            Ok(_) => match self
-                .find_foreign(documents)
-                .map_err(|error| self.system("look at", error))?
-            {
-                Some(name) => flaw(TargetFlaw::Foreign(self.shown.clone(), name)),
-                None => Ok(()),
+            Ok(_) => match self.find_foreign(documents) {
+                Ok(Some(name)) => flaw(TargetFlaw::Foreign(self.shown.clone(), name)),
+                // Only a cache that is replaced has to be readable.
+                _ if !force => flaw(TargetFlaw::Exists(self.shown.clone())),
+                Ok(None) => Ok(()),
+                Err(error) => Err(self.system("look at", error)),
             },
         }
     }

@@ -14,16 +14,25 @@ fn existing_target_is_not_replaced_without_force() {
     let fixture = fixture();
     let path = fixture.cache().display().to_string();
     let exists = format!("io_error: `{path}` exists already");
+    let no_directory = format!("io_error: `{path}` exists and is no directory");
     fs::write(fixture.cache(), "mine").unwrap();
-    assert_eq!(outcome_of(fixture.build()), exists);
+    assert_eq!(outcome_of(fixture.build()), no_directory);
     assert_eq!(fs::read_to_string(fixture.cache()).unwrap(), "mine");
     fs::remove_file(fixture.cache()).unwrap();
     symlink("nowhere", fixture.cache()).unwrap();
-    assert_eq!(outcome_of(fixture.build()), exists);
+    assert_eq!(outcome_of(fixture.build()), no_directory);
     fs::remove_file(fixture.cache()).unwrap();
     fs::create_dir(fixture.cache()).unwrap();
     assert_eq!(outcome_of(fixture.build()), exists);
-    fs::remove_dir(fixture.cache()).unwrap();
+    // Neither `--force` nor an update would help here.
+    fs::write(fixture.cache().join("notes"), "mine").unwrap();
+    assert_eq!(
+        outcome_of(fixture.build()),
+        format!(
+            "io_error: `{path}` is not replaced: it holds `notes`, which is no file of a cache"
+        )
+    );
+    fs::remove_dir_all(fixture.cache()).unwrap();
     assert_eq!(outcome_of(fixture.build()), "done");
     assert_eq!(outcome_of(fixture.build()), exists);
 }
@@ -113,7 +122,7 @@ fn missing_parent_is_an_io_error() {
     let parent = fixture.path("nowhere").display().to_string();
     assert_eq!(
         outcome_of(fixture.build_at("nowhere/cache", false)),
-        format!("io_error: cannot write to `{parent}`: No such file or directory (os error 2)")
+        format!("io_error: there is no directory `{parent}`")
     );
     assert_eq!(fixture.names(), ["sources"]);
 }

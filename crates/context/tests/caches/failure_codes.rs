@@ -259,6 +259,12 @@ fn table() -> Vec<(Failure, &'static str, u8, &'static str)> {
             "`c` exists and is no directory",
         ),
         (
+            Failure::Target(TargetFlaw::NoParent(text("c"))),
+            "io_error",
+            6,
+            "there is no directory `c`",
+        ),
+        (
             Failure::Target(TargetFlaw::NoName(text(".."))),
             "io_error",
             6,

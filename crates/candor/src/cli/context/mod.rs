@@ -253,6 +253,12 @@ impl CommonArgs {
                     self.cache_flag(Path::new(path))
                 ));
             }
+            Failure::Target(TargetFlaw::NoParent(path)) => {
+                return Some(format!(
+                    "check --cache, or create the directory first:\n  mkdir -p {}",
+                    quote(self.absolute(Path::new(path)))
+                ));
+            }
             Failure::NoSources { .. } => {
                 "name a directory that exists and may be read with --sources"
             }

@@ -52,6 +52,11 @@ fn unusable_sources_and_targets_are_refused() {
     hint: give --force to replace it, or update it:
       candor context update --cache [root]/cache
     "#);
+    assert_snapshot!(build("docs", "full/cache", &[]), @r#"
+    6 {"error":{"code":"io_error","message":"I/O error occurred"}}
+    error: `full/cache` is not replaced: it holds `mine.txt`, which is no file of a cache
+    hint: choose another --cache, or remove it yourself
+    "#);
     assert_snapshot!(build("docs", "docs", &["--force"]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
     error: `docs` is not replaced: it holds `empty.md`, which is no file of a cache
@@ -74,8 +79,9 @@ fn unusable_sources_and_targets_are_refused() {
     "#);
     assert_snapshot!(build("docs", "nowhere/cache", &[]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
-    error: cannot write to `nowhere`: No such file or directory (os error 2)
-    hint: Check permissions, disk and open files on the machine of the cache, then call again.
+    error: there is no directory `nowhere`
+    hint: check --cache, or create the directory first:
+      mkdir -p [root]/nowhere
     "#);
     assert_snapshot!(build("docs", "..", &["--force"]), @r#"
     6 {"error":{"code":"io_error","message":"I/O error occurred"}}
