@@ -23,10 +23,14 @@ impl SearchAnswer {
             }
             append_content(&mut text, &passage.content);
         }
-        if self.passages.is_empty() {
-            text.push_str("No passage matches.\n");
-        }
         let selection = &self.selection;
+        if self.passages.is_empty() {
+            text.push_str(match selection.passages_considered {
+                _ if selection.caches.is_empty() => "There is no cache yet.\n",
+                0 => "No passage matches.\n",
+                _ => "No passage that matches fits the budget.\n",
+            });
+        }
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,

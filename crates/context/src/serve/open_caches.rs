@@ -248,7 +248,9 @@ impl OpenCaches {
             None => TrustBasis::Sealed,
         };
         let cache = Arc::new(Cache::open(directory, known, &*self.clock)?);
-        if before.is_none() && cache.was_hashed() {
+        // A command, which compares, reports it by itself.
+        let is_server = self.detection == ChangeDetection::Watch;
+        if is_server && before.is_none() && cache.was_hashed() {
             tracing::warn!(
                 "a cache is not sealed where it is; `candor context seal` makes it fast to open"
             );

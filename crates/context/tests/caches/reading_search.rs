@@ -144,6 +144,12 @@ fn search_of_one_cache_has_the_same_passages_as_before() {
     No passage matches.
     0 of 0 passages, 0 of 100 tokens
     ");
+    let small = search_request("fox", 2, None);
+    let small = catalogue(&[fixture.cache()]).search(&small).unwrap();
+    insta::assert_snapshot!(small.to_markdown(), @r"
+    No passage that matches fits the budget.
+    0 of 2 passages, 0 of 2 tokens
+    ");
     assert_eq!(
         (nothing.to_text(), nothing.to_paths()),
         (String::new(), String::new())

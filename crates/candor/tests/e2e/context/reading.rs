@@ -550,6 +550,37 @@ fn exit_codes_are_those_of_the_table() {
 }
 
 #[test]
+fn command_reports_an_unsealed_cache_once() {
+    let fixture = fixture();
+    fixture.copy_unsealed("caches/reference", "it's a copy");
+    let read = fixture.run(&[
+        "search",
+        "merge",
+        "--format",
+        "paths",
+        "--cache",
+        "it's a copy",
+    ]);
+    assert_eq!((read.code, read.stdout.as_str()), (0, "merge.md:1-1\n"));
+    assert_snapshot!(read.stderr, @r"
+    note: the cache is not sealed in its present location, so every document was hashed; to make this fast, run:
+      candor context seal --cache '[root]/it'\''s a copy'
+    ");
+}
+
+/// A cache that appears later is found, so a server without one starts.
+#[test]
+fn search_without_a_cache_tells_that_there_is_none() {
+    let fixture = fixture();
+    let mut server = serve(&fixture, &["docs"]);
+    let result = ask(&mut server, "context_search", &json!({ "query": "merge" }));
+    assert_eq!(
+        result["content"][0]["text"],
+        "There is no cache yet.\n0 of 0 passages, 0 of 4000 tokens\n"
+    );
+}
+
+#[test]
 fn wrong_paths_are_refused_at_the_start() {
     let fixture = fixture();
     let fails = |code: i32, arguments: &[&str]| {
