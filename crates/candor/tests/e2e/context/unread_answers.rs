@@ -133,8 +133,13 @@ impl UnreadServer {
 }
 
 /// Sends all calls, reads nothing until the server is stuck, then reads all answers. Returns the peak of the
-/// memory.
-fn check(drill: &Drill, command: Command, request: fn(usize) -> String, least: usize) -> u64 {
+/// memory, and a summary.
+fn check(
+    drill: &Drill,
+    command: Command,
+    request: fn(usize) -> String,
+    least: usize,
+) -> (u64, String) {
     let mut server = UnreadServer::start(command);
     for id in 0..drill.calls {
         server.send(&request(id));
@@ -148,7 +153,7 @@ fn check(drill: &Drill, command: Command, request: fn(usize) -> String, least: u
         assert!(answered.insert(id), "{id} was answered twice");
     }
     let peak = server.process.peak_memory();
-    println!(
+    let summary = format!(
         "{} answers of at least {least} bytes: {} MB while unread, {} MB at most, {} answered",
         drill.calls,
         unread / MEGABYTE as u64,
@@ -161,14 +166,15 @@ fn check(drill: &Drill, command: Command, request: fn(usize) -> String, least: u
         server.process.exit_within(Duration::from_secs(30)),
         Some(Exit::Code(0))
     );
-    peak
+    (peak, summary)
 }
 
 #[test]
 fn unread_answers_of_version_0_share_bounded_memory() {
     let drill = drill();
     let fixture = cache_of_one(drill.document);
-    let peak = check(&drill, serve_v0(&fixture), resolve_all, drill.document);
+    let (peak, summary) = check(&drill, serve_v0(&fixture), resolve_all, drill.document);
+    println!("{summary}");
     assert!(peak <= drill.memory, "{} MB", peak / MEGABYTE as u64);
 }
 
@@ -176,7 +182,8 @@ fn unread_answers_of_version_0_share_bounded_memory() {
 fn unread_answers_of_version_1_share_bounded_memory() {
     let drill = drill();
     let fixture = cache_of_one(drill.document);
-    let peak = check(&drill, serve_v1(&fixture), get_all, 2 * drill.document);
+    let (peak, summary) = check(&drill, serve_v1(&fixture), get_all, 2 * drill.document);
+    println!("{summary}");
     assert!(peak <= drill.memory, "{} MB", peak / MEGABYTE as u64);
 }
 
@@ -185,7 +192,8 @@ fn unread_answers_of_version_1_share_bounded_memory() {
 fn parts_of_a_large_document_share_bounded_memory() {
     let drill = drill();
     let fixture = cache_of_one(drill.document);
-    let peak = check(&drill, serve_v1(&fixture), get_lines, 40);
+    let (peak, summary) = check(&drill, serve_v1(&fixture), get_lines, 40);
+    println!("{summary}");
     assert!(peak <= drill.memory, "{} MB", peak / MEGABYTE as u64);
 }
 
