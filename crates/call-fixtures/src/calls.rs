@@ -18,7 +18,7 @@ pub fn call_by(credential: Option<&str>, tool: &str, arguments: impl ToString) -
     Call {
         target: Default::default(),
         name: tool.to_owned(),
-        arguments: Some(arguments.to_string()),
+        arguments: Some(arguments.to_string().into()),
         era: Era::Handshake,
         id: String::from("1"),
         peer: Peer {

@@ -9,8 +9,8 @@ use crate::query::request::Query;
 use crate::read::failure::{ReadFailure, UnknownCache, UnknownDocument};
 use crate::read::violations::{ambiguous_id, mixed_tokenizers, one};
 use candor_fault::{Cause, ClientText, Fault};
+use candor_street::JsonRef;
 use rustix::io::Errno;
-use serde_json::Value;
 use std::io;
 
 impl Failure {
@@ -109,12 +109,15 @@ pub(crate) fn problem_kind(error: Errno) -> CacheProblemKind {
 
 /// Applies the fixed order of arguments, the query before the budget: a query that is too long or
 /// contains a NUL, which no schema can state, outweighs violations of other arguments.
-pub(crate) fn prefer_query_failure(fault: Fault<Context>, arguments: &Value) -> Fault<Context> {
+pub(crate) fn prefer_query_failure(
+    fault: Fault<Context>,
+    arguments: JsonRef<'_>,
+) -> Fault<Context> {
     if fault.violations().is_empty() || fault.is(codes::CacheMissing) {
         return fault;
     }
-    let query = arguments.get("query").and_then(Value::as_str);
-    match query.map(Query::new) {
+    let query = arguments.get_or_null("query").as_str();
+    match query.as_deref().map(Query::new) {
         Some(Err(failure)) => failure.fault().with_violations(fault.violations().clone()),
         _ => fault,
     }

@@ -132,7 +132,7 @@ prop_compose! {
         hint in option::of("[ -~]{1,40}"),
     ) -> Violation {
         let value = excerpt(&value);
-        Violation { path: ArgumentPath(steps), keyword, message, params, value, expected, hint }
+        Violation { path: ArgumentPath(steps), keyword, message: message.into(), params: params.into(), value, expected: expected.into(), hint }
     }
 }
 

@@ -95,10 +95,10 @@ pub fn violation(path: &str, keyword: &'static str, message: &str) -> Violation 
     Violation {
         path: ArgumentPath(steps.map(step).collect()),
         keyword,
-        message: message.to_owned(),
-        params: json!({}),
+        message: message.into(),
+        params: json!({}).into(),
         value: excerpt(&json!({})),
-        expected: String::from("something else"),
+        expected: "something else".into(),
         hint: None,
     }
 }
@@ -107,8 +107,8 @@ pub fn violation(path: &str, keyword: &'static str, message: &str) -> Violation 
 pub fn missing(path: &str, name: &str) -> Violation {
     let message = format!("must have required property '{name}'");
     Violation {
-        params: json!({ "missingProperty": name }),
-        expected: format!("an object with '{name}'"),
+        params: json!({ "missingProperty": name }).into(),
+        expected: format!("an object with '{name}'").into(),
         ..violation(path, "required", &message)
     }
 }
@@ -116,8 +116,8 @@ pub fn missing(path: &str, name: &str) -> Violation {
 /// The violation of a member that is not in the schema.
 pub fn unknown(path: &str, name: &str) -> Violation {
     Violation {
-        params: json!({ "additionalProperty": name }),
-        expected: String::from("no other member"),
+        params: json!({ "additionalProperty": name }).into(),
+        expected: "no other member".into(),
         ..violation(
             path,
             "additionalProperties",
@@ -129,9 +129,9 @@ pub fn unknown(path: &str, name: &str) -> Violation {
 /// The violation of a value of the wrong type.
 pub fn wrong_type(path: &str, expected: &str, value: &Value) -> Violation {
     Violation {
-        params: json!({ "type": expected }),
+        params: json!({ "type": expected }).into(),
         value: excerpt(value),
-        expected: format!("of type {expected}"),
+        expected: format!("of type {expected}").into(),
         ..violation(path, "type", &format!("must be {expected}"))
     }
 }

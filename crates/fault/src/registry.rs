@@ -118,10 +118,10 @@ pub fn missing_argument(name: &str) -> Violation {
     Violation {
         path: ArgumentPath::default(),
         keyword: "required",
-        message: format!("must have required property '{name}'"),
-        params: json!({ "missingProperty": name }),
+        message: format!("must have required property '{name}'").into(),
+        params: json!({ "missingProperty": name }).into(),
         value: excerpt(&json!({})),
-        expected: format!("an object with '{name}'"),
+        expected: format!("an object with '{name}'").into(),
         hint: None,
     }
 }
@@ -131,10 +131,10 @@ pub fn argument_below_one(name: &str) -> Violation {
     Violation {
         path: ArgumentPath(vec![PathStep::Member(name.to_owned())]),
         keyword: "minimum",
-        message: "must be >= 1".to_owned(),
-        params: json!({ "comparison": ">=", "limit": 1 }),
+        message: "must be >= 1".into(),
+        params: json!({ "comparison": ">=", "limit": 1 }).into(),
         value: excerpt(&json!(0)),
-        expected: "an integer of at least 1".to_owned(),
+        expected: "an integer of at least 1".into(),
         hint: None,
     }
 }

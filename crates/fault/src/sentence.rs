@@ -1,20 +1,34 @@
 //! Writes one sentence that is enough for a model to act on: the failure, its reasons, whether
 //! anything was changed, whether to retry, and the remedy.
 
-use crate::{Dialect, Effect, Fault, Retry, Violation, escape_invisible};
+use crate::{Dialect, Effect, Fault, Retry, Violation, escape_invisible_into};
 use std::fmt::Write as _;
 
 /// The most violations that the sentence names; the object after it lists all of them.
 const NAMED: usize = 5;
 
+/// The capacity for the sentence of an ordinary failure.
+const USUAL_LENGTH: usize = 256;
+
 /// Returns the sentence of a failure.
 pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
+    let mut text = String::with_capacity(USUAL_LENGTH);
+    write_sentence(fault, &mut text);
+    text
+}
+
+/// Appends the sentence of a failure.
+pub(crate) fn write_sentence<D: Dialect>(fault: &Fault<D>, text: &mut String) {
     let violations = fault.violations();
-    let mut text = if violations.is_empty() {
-        fault.message().trim_end_matches('.').to_owned()
-    } else {
-        named(violations.shown())
-    };
+    if violations.is_empty() {
+        text.push_str(fault.message().trim_end_matches('.'));
+    }
+    for (number, violation) in violations.shown().iter().take(NAMED).enumerate() {
+        if number > 0 {
+            text.push_str("; ");
+        }
+        write_phrase(violation, text);
+    }
     let more = violations.shown().len().saturating_sub(NAMED) as u64 + violations.omitted();
     if more > 0 {
         // Writing to a string cannot fail.
@@ -27,44 +41,48 @@ pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
         Effect::Unknown => "it is not known whether anything was changed",
     });
     text.push_str("; ");
-    text.push_str(&retry(fault));
+    write_retry(fault, text);
     text.push_str(": ");
     text.push_str(fault.remedy());
-    text
 }
 
-fn retry<D: Dialect>(fault: &Fault<D>) -> String {
-    match (fault.retry(), fault.five_answers().retry_after_ms) {
-        (Retry::Never, _) => "do not retry".to_owned(),
-        (Retry::AfterChange, _) => "do not retry unchanged".to_owned(),
-        (Retry::SameCall, _) => "the same call may be retried".to_owned(),
-        (Retry::AfterDelay, Some(wait)) => format!("retry the same call after {wait} ms"),
-        (Retry::AfterDelay, None) => "retry the same call later".to_owned(),
+fn write_retry<D: Dialect>(fault: &Fault<D>, text: &mut String) {
+    let words = match (fault.retry(), fault.five_answers().retry_after_ms) {
+        (Retry::Never, _) => "do not retry",
+        (Retry::AfterChange, _) => "do not retry unchanged",
+        (Retry::SameCall, _) => "the same call may be retried",
+        (Retry::AfterDelay, Some(wait)) => {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "retry the same call after {wait} ms");
+            ""
+        }
+        (Retry::AfterDelay, None) => "retry the same call later",
+    };
+    text.push_str(words);
+}
+
+fn write_phrase(violation: &Violation, text: &mut String) {
+    match violation.field() {
+        root if root.is_empty() => text.push_str("the arguments"),
+        field => {
+            text.push('`');
+            escape_invisible_into(field.chars(), text);
+            text.push('`');
+        }
     }
-}
-
-fn named(violations: &[Violation]) -> String {
-    let phrases: Vec<_> = violations.iter().take(NAMED).map(phrase).collect();
-    phrases.join("; ")
-}
-
-fn phrase(violation: &Violation) -> String {
-    let field = match violation.field() {
-        root if root.is_empty() => "the arguments".to_owned(),
-        field => format!("`{}`", escape_invisible(&field)),
-    };
-    let mut text = match violation.keyword {
-        "required" => format!("{field} is required"),
-        "additionalProperties" => format!("{field} is not an argument of this tool"),
-        _ => format!(
-            "{field} must be {}, and was {}",
-            violation.expected,
-            escape_invisible(violation.value.get())
-        ),
-    };
+    match violation.keyword {
+        "required" => text.push_str(" is required"),
+        "additionalProperties" => text.push_str(" is not an argument of this tool"),
+        _ => {
+            text.push_str(" must be ");
+            text.push_str(&violation.expected);
+            text.push_str(", and was ");
+            escape_invisible_into(violation.value.get().chars(), text);
+        }
+    }
     if let Some(hint) = &violation.hint {
-        // Writing to a string cannot fail.
-        let _ = write!(text, " ({})", escape_invisible(hint));
+        text.push_str(" (");
+        escape_invisible_into(hint.chars(), text);
+        text.push(')');
     }
-    text
 }

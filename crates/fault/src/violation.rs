@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// The most violations in an answer; the rest is counted.
 pub const MAX_VIOLATIONS: usize = 50;
@@ -49,14 +50,24 @@ impl ArgumentPath {
 
     /// Returns names and indexes joined by dots, with `last` as a last step; empty at the root.
     pub fn dotted(&self, last: Option<&str>) -> String {
-        let steps = self.0.iter().map(|step| match step {
-            PathStep::Member(name) => name.clone(),
-            PathStep::Item(index) => index.to_string(),
-        });
-        steps
-            .chain(last.map(String::from))
-            .collect::<Vec<_>>()
-            .join(".")
+        let mut dotted = String::new();
+        for (number, step) in self.0.iter().enumerate() {
+            if number > 0 {
+                dotted.push('.');
+            }
+            match step {
+                PathStep::Member(name) => dotted.push_str(name),
+                // Writing to a string cannot fail.
+                PathStep::Item(index) => _ = write!(dotted, "{index}"),
+            }
+        }
+        if let Some(last) = last {
+            if !self.0.is_empty() {
+                dotted.push('.');
+            }
+            dotted.push_str(last);
+        }
+        dotted
     }
 }
 
@@ -84,13 +95,13 @@ pub struct Violation {
     /// The JSON Schema keyword of the rule.
     pub keyword: &'static str,
     /// The frozen wording.
-    pub message: String,
+    pub message: Arc<str>,
     /// The rule's parameters, by their frozen names.
-    pub params: Value,
+    pub params: Arc<Value>,
     /// The value, or its type and size if it is large.
-    pub value: Box<RawValue>,
+    pub value: Arc<RawValue>,
     /// The expected value, in a few words.
-    pub expected: String,
+    pub expected: Arc<str>,
     /// A sentence of help beside the frozen wording.
     pub hint: Option<String>,
 }
@@ -117,7 +128,15 @@ impl Violation {
                 cut_name(name);
             }
         }
-        if let Some(Value::String(name)) = self.params.get_mut("additionalProperty") {
+        let is_long = |name: &str| name.len() > MAX_NAME_CHARS;
+        let name = self
+            .params
+            .get("additionalProperty")
+            .and_then(Value::as_str);
+        if name.is_some_and(is_long)
+            && let Some(Value::String(name)) =
+                Arc::make_mut(&mut self.params).get_mut("additionalProperty")
+        {
             cut_name(name);
         }
     }
@@ -226,24 +245,37 @@ impl FromIterator<Violation> for Violations {
 }
 
 /// Returns the value, or its JSON type and size if it has more than [`MAX_VALUE_BYTES`].
-pub fn excerpt(value: &Value) -> Box<RawValue> {
+pub fn excerpt(value: &Value) -> Arc<RawValue> {
     let mut short = ShortText(Vec::new(), 0);
     // The writer accepts everything, so writing cannot fail.
     let _ = serde_json::to_writer(&mut short, value);
-    let text = if short.1 <= MAX_VALUE_BYTES {
-        String::from_utf8(short.0).unwrap_or_default()
-    } else {
-        #[derive(Serialize)]
-        struct Omitted {
-            omitted: &'static str,
-            bytes: usize,
-        }
-        crate::to_json(&Omitted {
-            omitted: type_name(value),
-            bytes: short.1,
-        })
-    };
-    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    match short.1 <= MAX_VALUE_BYTES {
+        true => raw(String::from_utf8(short.0).unwrap_or_default()),
+        false => omitted(type_name(value), short.1),
+    }
+}
+
+/// Returns the same as [`excerpt`] for a value of the type `kind` whose compact text is at hand.
+pub fn excerpt_of_compact(text: &str, kind: &'static str) -> Arc<RawValue> {
+    match text.len() <= MAX_VALUE_BYTES {
+        true => raw(text.to_owned()),
+        false => omitted(kind, text.len()),
+    }
+}
+
+fn omitted(kind: &'static str, bytes: usize) -> Arc<RawValue> {
+    #[derive(Serialize)]
+    struct Omitted {
+        omitted: &'static str,
+        bytes: usize,
+    }
+    let omitted = kind;
+    raw(crate::to_json(&Omitted { omitted, bytes }))
+}
+
+fn raw(text: String) -> Arc<RawValue> {
+    let raw = RawValue::from_string(text);
+    raw.unwrap_or_else(|_| RawValue::NULL.to_owned()).into()
 }
 
 fn type_name(value: &Value) -> &'static str {
@@ -287,10 +319,10 @@ mod tests {
                     .collect(),
             ),
             keyword,
-            message: String::new(),
-            params: json!({}),
+            message: "".into(),
+            params: json!({}).into(),
             value: excerpt(&json!(null)),
-            expected: String::new(),
+            expected: "".into(),
             hint: None,
         }
     }
@@ -311,7 +343,7 @@ mod tests {
     fn long_name_is_cut() {
         let name = "é".repeat(MAX_NAME_CHARS);
         let mut long = violation("additionalProperties", &[&name, &format!("{name}é")]);
-        long.params = json!({ "additionalProperty": format!("{name}é") });
+        long.params = json!({ "additionalProperty": format!("{name}é") }).into();
         let all: Violations = [long].into_iter().collect();
         let cut = format!("{}…", "é".repeat(MAX_NAME_CHARS - 1));
         assert_eq!(all.shown()[0].field(), format!("{name}.{cut}.{cut}"));

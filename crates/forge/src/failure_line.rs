@@ -4,9 +4,9 @@ use crate::RepoName;
 use crate::dialect::Github;
 use candor_fault::escape_invisible_into;
 use candor_schema::Int;
-use candor_street::{CallOutcome, CallRecord};
+use candor_street::{Call, CallOutcome, CallRecord, JsonRef};
 use serde::Deserialize;
-use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The maximum number of characters of a message in the line.
@@ -24,23 +24,17 @@ pub(crate) struct LineArguments {
 }
 
 impl LineArguments {
-    pub(crate) fn read(arguments: &Value) -> LineArguments {
-        let member = |name| arguments.get(name).unwrap_or(&Value::Null);
+    pub(crate) fn read(arguments: JsonRef<'_>) -> LineArguments {
+        let member = |name| arguments.get_or_null(name);
         LineArguments {
-            repo: member("repo").as_str().and_then(RepoName::parse),
+            repo: member("repo").as_str().as_deref().and_then(RepoName::parse),
             number: number(member("prNumber")),
-            sha: sha(member("sha")).map(str::to_owned),
+            sha: sha(member("sha")).map(Cow::into_owned),
         }
     }
 
     pub(crate) fn repo(&self) -> Option<&RepoName> {
         self.repo.as_ref()
-    }
-
-    /// Parses the arguments of a call that was refused before they were parsed.
-    fn parse(text: &str) -> LineArguments {
-        let arguments: Value = serde_json::from_str(text).unwrap_or_default();
-        LineArguments::read(&arguments)
     }
 }
 
@@ -62,8 +56,8 @@ pub(crate) fn line<N>(
     };
     let unparsed = || {
         let call = entry.call.filter(|_| entry.tool.is_some());
-        let text = call.and_then(|call| call.arguments.as_deref());
-        text.map(LineArguments::parse).unwrap_or_default()
+        let read = |call: &Call| LineArguments::read(call.argument_values());
+        call.map(read).unwrap_or_default()
     };
     let parsed = arguments.is_none().then(unparsed);
     let shown = arguments.or(parsed.as_ref());
@@ -89,10 +83,11 @@ pub(crate) fn line<N>(
 }
 
 /// Returns a positive number. `7.0` is 7 here as in the schema.
-fn number(value: &Value) -> Option<u64> {
+fn number(value: JsonRef<'_>) -> Option<u64> {
     let value = Some(value).filter(|value| value.is_number())?;
     let whole = || Int::<1, { i64::MAX }>::deserialize(value).ok();
-    let number = value.as_u64().or_else(|| whole().map(unsigned));
+    let exact = value.as_number().and_then(|number| number.as_u64());
+    let number = exact.or_else(|| whole().map(unsigned));
     number.filter(|number| *number > 0)
 }
 
@@ -100,7 +95,7 @@ fn unsigned(number: Int<1, { i64::MAX }>) -> u64 {
     number.get().unsigned_abs()
 }
 
-fn sha(value: &Value) -> Option<&str> {
+fn sha(value: JsonRef<'_>) -> Option<Cow<'_, str>> {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let text = value.as_str()?;
     ((7..=40).contains(&text.len()) && text.bytes().all(is_hex)).then_some(text)
@@ -165,7 +160,7 @@ mod tests {
             follows: None,
         };
         let line = super::line(&entry, None);
-        let noted = LineArguments::parse(arguments);
+        let noted = LineArguments::read(call.argument_values());
         if tool.is_some() {
             assert_eq!(line, super::line(&entry, Some(&noted)));
         }

@@ -12,9 +12,9 @@ use candor_fault::Dialect as _;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{
-    CallContext, CallRecord, Clock, Era, FailureForm, Permit, Server, Tool, Tools,
+    CallContext, CallRecord, Clock, Era, FailureForm, JsonRef, Permit, Server, Tool, Tools,
 };
-use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl ForgeServer {
         &self,
         cx: &CallContext<ForgeNotes>,
         tool: &'static str,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Result<(), Fault<Github>> {
         let at = self.clock.now();
         let shown = write_log::summary(arguments);
@@ -164,18 +164,22 @@ impl ForgeServer {
 }
 
 /// Notes what the line of a failure contains of the arguments, and returns it.
-fn note_arguments<'a>(cx: &'a CallContext<ForgeNotes>, arguments: &Value) -> &'a LineArguments {
+fn note_arguments<'a>(
+    cx: &'a CallContext<ForgeNotes>,
+    arguments: JsonRef<'_>,
+) -> &'a LineArguments {
     let noted = &cx.notes.line_arguments;
     noted.get_or_init(|| LineArguments::read(arguments))
 }
 
-fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
-    arguments.get(name).and_then(Value::as_str)
+fn text<'a>(arguments: JsonRef<'a>, name: &str) -> Option<Cow<'a, str>> {
+    arguments.get(name)?.as_str()
 }
 
 /// Returns the fork in `owner:branch`: a pull request copies its commits.
-fn fork(repo: &RepoName, arguments: &Value) -> Option<RepoName> {
-    let (owner, _) = text(arguments, "head")?.split_once(':')?;
+fn fork(repo: &RepoName, arguments: JsonRef<'_>) -> Option<RepoName> {
+    let head = text(arguments, "head")?;
+    let (owner, _) = head.split_once(':')?;
     repo.of(owner)
 }
 
@@ -221,7 +225,7 @@ impl Server for ForgeServer {
         &self,
         cx: &CallContext<ForgeNotes>,
         tool: &Tool<Self>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Github>> {
         if let Some(repo) = note_arguments(cx, arguments).repo() {
             self.policy(tool, repo, fork(repo, arguments))
@@ -237,7 +241,7 @@ impl Server for ForgeServer {
         &self,
         fault: Fault<Github>,
         cx: &CallContext<ForgeNotes>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Fault<Github> {
         note_arguments(cx, arguments);
         fault

@@ -5,7 +5,7 @@ use crate::dialect::Github;
 use candor_audit::{AppendError, Log, LogOptions, TornBytes};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_fault::{Effect, MAX_VALUE_BYTES, Timestamp, ToolOutput, excerpt, iso_millis};
-use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, Peer};
+use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, JsonKind, JsonRef, Peer};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -271,37 +271,36 @@ impl WriteOutcome {
 }
 
 /// Returns the arguments for the log: contents and long texts are replaced by their size.
-pub(crate) fn summary(arguments: &Value) -> Value {
-    let Value::Object(members) = arguments else {
-        return json!({});
-    };
+pub(crate) fn summary(arguments: JsonRef<'_>) -> Value {
     let mut shown = Map::new();
-    for (name, value) in members {
-        shown.insert(name.clone(), short(value));
+    for (name, value) in arguments.members() {
+        shown.insert(name.into_owned(), short(value));
     }
     Value::Object(shown)
 }
 
-fn short(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(short_file).collect()),
-        Value::String(text) if text.len() > MAX_VALUE_BYTES => {
+fn short(value: JsonRef<'_>) -> Value {
+    match (value.kind(), value.as_str()) {
+        (JsonKind::Array, _) => Value::Array(value.items().map(short_file).collect()),
+        (_, Some(text)) if text.len() > MAX_VALUE_BYTES => {
             json!({ "omitted": "string", "bytes": text.len() })
         }
-        other => serde_json::from_str(excerpt(other).get()).unwrap_or(Value::Null),
+        _ => serde_json::from_str(excerpt(&value.to_value()).get()).unwrap_or(Value::Null),
     }
 }
 
 /// Returns the path of a file and the length of its content.
-fn short_file(file: &Value) -> Value {
-    let content = file.get("content").and_then(Value::as_str);
-    json!({ "path": file.get("path"), "bytes": content.map(str::len) })
+fn short_file(file: JsonRef<'_>) -> Value {
+    let path = file.get("path").map(|path| path.to_value());
+    let content = file.get_or_null("content").as_str();
+    json!({ "path": path, "bytes": content.map(|content| content.len()) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use candor_sim_disk::{SimDisk, Trials};
+    use candor_street::IndexedText;
 
     fn opened(disk: &SimDisk) -> Result<Log, WriteLogError> {
         open_writes(
@@ -394,6 +393,6 @@ mod tests {
             "body": { "omitted": "string", "bytes": 600 },
             "files": [{ "path": "a", "bytes": 6 }],
         });
-        assert_eq!(summary(&arguments), wanted);
+        assert_eq!(summary(IndexedText::from(&arguments).root()), wanted);
     }
 }

@@ -68,7 +68,7 @@ async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &V
     let call = Call {
         target: Default::default(),
         name: tool.to_owned(),
-        arguments: Some(arguments.to_string()),
+        arguments: Some(arguments.into()),
         era: Era::Handshake,
         id: String::from("1"),
         peer: Peer {

@@ -6,12 +6,12 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, MetricsHub, Peer, Progress, Resources,
-    Server, Tool, Tools, reply,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, IndexedText, JsonRef, MetricsHub, Peer,
+    Progress, Resources, Server, Tool, Tools, reply,
 };
 use candor_wire::{
-    ClientRequest, Headers, Inbound, MessageSource, OfferedMethods, STATELESS_REVISION,
-    ServerListing, read, write,
+    ClientRequest, HeaderLookup, Headers, Inbound, MessageSource, OfferedMethods,
+    STATELESS_REVISION, ServerListing, check_header_arguments, read, write,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
@@ -38,7 +38,7 @@ impl Server for Mirror {
 static DISPATCHER: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
     let schema = json!({
         "type": "object",
-        "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0 } }
+        "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0, "x-mcp-header": "N" } }
     });
     let run = |_, arguments: Value, _| async move {
         match arguments.get("fail") {
@@ -90,7 +90,29 @@ fn one(bytes: &[u8], facts: &MessageSource<'_>) {
     let answer = answer.expect("nothing here waits");
     let mut line = Vec::new();
     let status = write(&mut line, id, era, &answer);
-    valid(&line, id, era, status);
+    let answer = valid(&line, id, era, status);
+    agrees_with_oracle(bytes, &answer);
+}
+
+/// Checks that a success contains what serde_json reads in the request.
+fn agrees_with_oracle(request: &[u8], answer: &Value) {
+    let request = request.strip_prefix(b"\xef\xbb\xbf").unwrap_or(request);
+    let request: Value = serde_json::from_slice(request).unwrap_or_default();
+    let (params, result) = (&request["params"], &answer["result"]);
+    if result["isError"] == true {
+        return;
+    }
+    if let Some(mirrored) = result.get("structuredContent") {
+        let none = json!({});
+        let arguments = match &params["arguments"] {
+            Value::Null => &none,
+            given => given,
+        };
+        assert_eq!(mirrored, arguments, "the tool gets what was sent");
+    }
+    if let Some(contents) = result.get("contents") {
+        assert_eq!(contents[0]["uri"], params["uri"], "the resource is read");
+    }
 }
 
 fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answer> {
@@ -98,10 +120,12 @@ fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answ
         ClientRequest::Call(called) => called,
         other => return Some(ServerListing::new(&DISPATCHER).answer(&other, era)),
     };
+    let arguments = called.arguments.as_ref();
+    header_arguments(arguments.map_or(JsonRef::EMPTY_OBJECT, IndexedText::root));
     let call = Call {
         target: called.target,
         name: called.name.into_owned(),
-        arguments: called.arguments.map(Into::into),
+        arguments: called.arguments,
         era,
         id: id.to_owned(),
         peer: Peer::default(),
@@ -112,7 +136,35 @@ fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answ
     DISPATCHER.begin(call, CancellationToken::new()).ok()
 }
 
-fn valid(line: &[u8], id: &str, era: Era, status: u16) {
+/// Checks the header of `n` against the arguments of a call.
+fn header_arguments(arguments: JsonRef<'_>) {
+    let tool = DISPATCHER.server().tools().get("mirror");
+    let marked = tool.expect("the mirror has one tool").header_arguments();
+    let accepts = |header| check_header_arguments(marked, arguments, |_| header).is_ok();
+    let value = arguments.to_value();
+    let (is_object, number) = (value.is_object(), &value["n"]);
+    let is_absent = number.is_null();
+    assert_eq!(accepts(HeaderLookup::Absent), !is_object || is_absent);
+    assert_eq!(accepts(HeaderLookup::Repeated), !is_object);
+    for header in [&b"7"[..], b"=?base64?Nw==?="] {
+        let is_seven = match number {
+            // A decimal that is not exactly 7 can have the same double.
+            Value::Number(number) if number.is_f64() => continue,
+            Value::Number(number) => number.as_u64() == Some(7),
+            Value::String(text) => text == "7",
+            _ => false,
+        };
+        assert_eq!(
+            accepts(HeaderLookup::Once(header)),
+            !is_object || is_seven,
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(accepts(HeaderLookup::Once(b"\xff")), !is_object);
+}
+
+/// Checks the form of an answer, and returns it.
+fn valid(line: &[u8], id: &str, era: Era, status: u16) -> Value {
     assert!(!line.contains(&b'\n'), "an answer is one line");
     let value: Value = serde_json::from_slice(line).expect("an answer is JSON");
     let object = value.as_object().expect("an answer is an object");
@@ -137,4 +189,5 @@ fn valid(line: &[u8], id: &str, era: Era, status: u16) {
             assert_eq!(complete, era == Era::Stateless);
         }
     }
+    value
 }

@@ -1,6 +1,8 @@
-//! The scan of a message agrees with serde_json, and accepted messages can be split into members.
+//! The scan of a text agrees with serde_json: the same texts are accepted, the index leads to the same
+//! values, and types are deserialized alike.
 
-use candor_wire::{ScanError, ScanOutcome, members, scan};
+use candor_json::{IndexedText, JsonRef, ScanError, ScanOutcome, scan};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 /// Checks the scan with any bytes.
@@ -13,22 +15,54 @@ pub fn scanner(bytes: &[u8]) {
         return;
     };
     let oracle = serde_json::from_str::<Value>(text);
-    match scan(text) {
+    let (outcome, index) = scan(text);
+    match outcome {
         ScanOutcome::Fine => {
             let value = oracle.expect("what is fine is JSON");
-            if let Value::Object(object) = value {
-                let texts: Vec<_> = members(text).collect();
-                assert_eq!(texts.len(), object.len(), "every member is found");
-                for ((_, text), value) in texts.iter().zip(object.values()) {
-                    let found: Value = serde_json::from_str(text).expect("a member's text is JSON");
-                    assert_eq!(&found, value);
-                }
-            }
+            let root = index.root(text).expect("what is fine has an index");
+            agrees(root, &value);
+            let copy = root.to_indexed();
+            assert_eq!(Some(&copy), IndexedText::new(root.text()).as_ref());
+            agrees(copy.root(), &value);
         }
         ScanOutcome::Malformed => {
             assert!(oracle.is_err(), "what is refused as malformed is no JSON")
         }
         ScanOutcome::Flawed(ScanError::RepeatedName | ScanError::TooManyValues) => {}
         ScanOutcome::Flawed(_) => assert!(oracle.is_err(), "the oracle refuses it too"),
+    }
+}
+
+/// Compares an indexed value with the tree that serde_json has made of the same text.
+fn agrees(indexed: JsonRef<'_>, tree: &Value) {
+    assert_eq!(&indexed.to_value(), tree, "the values are equal");
+    let parsed = Value::deserialize(indexed).expect("every value becomes a tree");
+    assert_eq!(&parsed, tree, "deserialized values are equal");
+    if indexed.is_compact() {
+        assert_eq!(
+            indexed.text(),
+            tree.to_string(),
+            "compact text is unchanged"
+        );
+    }
+    match tree {
+        Value::Object(members) => {
+            assert_eq!(indexed.len(), members.len(), "every member is found");
+            for ((name, member), (own_name, own)) in indexed.members().zip(members) {
+                assert_eq!(name, own_name.as_str(), "members keep their order");
+                assert_eq!(
+                    indexed.get(own_name).map(|found| found.id()),
+                    Some(member.id())
+                );
+                agrees(member, own);
+            }
+        }
+        Value::Array(items) => {
+            assert_eq!(indexed.len(), items.len(), "every item is found");
+            for (item, own) in indexed.items().zip(items) {
+                agrees(item, own);
+            }
+        }
+        _ => assert!(indexed.is_empty(), "a scalar has nothing in it"),
     }
 }

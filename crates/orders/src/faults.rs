@@ -228,10 +228,13 @@ pub(crate) fn violation(broken_rule: &RuleViolation) -> Violation {
     Violation {
         path: ArgumentPath(broken_rule.field.split('.').map(step).collect()),
         keyword: reason,
-        message: what.trim_start().to_owned(),
-        params: json!({}),
+        message: what.trim_start().into(),
+        params: json!({}).into(),
         value: excerpt(&Value::Null),
-        expected: expected.map_or(remedy, |(_, expected)| expected).to_owned(),
+        expected: expected
+            .map_or(remedy, |(_, expected)| expected)
+            .to_owned()
+            .into(),
         hint: None,
     }
 }

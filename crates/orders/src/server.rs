@@ -10,9 +10,8 @@ use candor_fault::{Effect, Fault, Form};
 use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;
 use candor_street::{
-    Call, CallContext, Era, FailureForm, MetricsHub, Permit, Random, Server, Tool, Tools,
+    Call, CallContext, Era, FailureForm, JsonRef, MetricsHub, Permit, Random, Server, Tool, Tools,
 };
-use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -185,7 +184,7 @@ impl Server for OrdersServer {
         &self,
         cx: &CallContext,
         tool: &Tool<Self>,
-        _arguments: &Value,
+        _arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Orders>> {
         let limited = self.limit(&cx.call, tool.name());
         limited.map_err(|failure| failure.fault(Effect::None))?;

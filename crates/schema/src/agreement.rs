@@ -2,6 +2,7 @@
 
 use crate::Schema;
 use candor_fault::{PathStep, Violation};
+use candor_json::IndexedText;
 use jsonschema::{Draft, EmailOptions, Validator};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
@@ -279,8 +280,9 @@ fn at<'v>(violation: &Violation, value: &'v Value) -> Option<&'v Value> {
 fn agrees(schema: &Value, value: &Value) -> Result<(), TestCaseError> {
     let valid = library(schema).is_valid(value);
     let compiled = Schema::new(schema.clone()).unwrap();
-    prop_assert_eq!(compiled.decides(value), valid);
-    let explained = compiled.explain(value);
+    let indexed = IndexedText::unbounded(value);
+    prop_assert_eq!(compiled.decides(indexed.root()), valid);
+    let explained = compiled.explain(indexed.root());
     prop_assert_eq!(explained.is_empty(), valid, "{:?}", explained);
     for violation in explained.shown() {
         let there = at(violation, value);

@@ -208,7 +208,8 @@ impl<'a> Compiler<'a> {
                 let mut rule_text = rule_text(keyword, rule);
                 if let ("anyOf", Some(names)) = (keyword, alternatives(rule)) {
                     let names = names.iter().map(|name| name.trim_matches('`'));
-                    rule_text.params = json!({ "missingProperties": names.collect::<Vec<_>>() });
+                    let names: Vec<_> = names.collect();
+                    rule_text.params = json!({ "missingProperties": names }).into();
                 }
                 let mut demand = self.demand(rule_text, json!({ keyword: rule }));
                 demand.advice = advice(keyword, rule);

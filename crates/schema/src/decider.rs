@@ -2,12 +2,15 @@
 //! fetched.
 
 use crate::error::SchemaError;
+use crate::indexed_json::{IndexedJson, IndexedValidator};
 use crate::unique_items::first_repeat;
+use candor_json::JsonRef;
 use jsonschema::{
-    Draft, EmailOptions, Keyword, PatternOptions, Registry, ValidationError, ValidationOptions,
-    Validator,
+    Draft, EmailOptions, Keyword, PatternOptions, Registry, Retrieve, ValidationError,
+    ValidationOptions,
 };
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The most bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 10 << 20;
@@ -16,13 +19,16 @@ const MAX_PATTERN_BYTES: usize = 10 << 20;
 const DOCUMENT: &str = "json-schema:///candor";
 
 /// Compiles one schema.
-pub(crate) fn decider(schema: &Value) -> Result<Validator, SchemaError> {
+pub(crate) fn decider(schema: &Value) -> Result<IndexedValidator, SchemaError> {
     let built = options().build(schema);
     built.map_err(|error| SchemaError::invalid(&error))
 }
 
 /// Compiles parts of a schema, each to be decided alone.
-pub(crate) fn probes(schema: &Value, parts: &[Value]) -> Result<Vec<Validator>, SchemaError> {
+pub(crate) fn probes(
+    schema: &Value,
+    parts: &[Value],
+) -> Result<Vec<IndexedValidator>, SchemaError> {
     let (document, names) = with_parts(schema, parts);
     let own = schema.get("$id").and_then(Value::as_str);
     let address = own.map_or(DOCUMENT, |id| id.trim_end_matches('#'));
@@ -70,8 +76,8 @@ fn with_parts(schema: &Value, parts: &[Value]) -> (Value, Vec<String>) {
     (Value::Object(document), names)
 }
 
-fn options<'i>() -> ValidationOptions<'i> {
-    jsonschema::options()
+fn options<'i>() -> ValidationOptions<'i, Arc<dyn Retrieve>, IndexedJson> {
+    jsonschema::options_for::<IndexedJson>()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
@@ -86,8 +92,8 @@ fn options<'i>() -> ValidationOptions<'i> {
 /// `uniqueItems` in linear time.
 struct UniqueItems(bool);
 
-impl<'i> Keyword<'i> for UniqueItems {
-    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
+impl<'i> Keyword<'i, IndexedJson> for UniqueItems {
+    fn validate(&self, value: JsonRef<'i>) -> Result<(), ValidationError<'i>> {
         if self.is_valid(value) {
             Ok(())
         } else {
@@ -95,8 +101,7 @@ impl<'i> Keyword<'i> for UniqueItems {
         }
     }
 
-    fn is_valid(&self, value: &'i Value) -> bool {
-        let repeat = value.as_array().and_then(|items| first_repeat(items));
-        !self.0 || repeat.is_none()
+    fn is_valid(&self, value: JsonRef<'i>) -> bool {
+        !self.0 || first_repeat(value).is_none()
     }
 }

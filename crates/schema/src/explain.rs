@@ -5,12 +5,14 @@
 
 use crate::depth::MAX_VALUE_DEPTH;
 use crate::hint;
+use crate::indexed_json::IndexedValidator;
 use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
 use crate::unique_items::first_repeat;
 use crate::violation_collector::{ValueLocation, ViolationCollector, cut};
 use candor_fault::{MAX_NAME_CHARS, Violations};
-use jsonschema::Validator;
-use serde_json::{Map, Value, json};
+use candor_json::{JsonKind, JsonRef};
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The most times that subschemas are tried: one that applies itself twice to each member would
 /// double the work with every level of the value.
@@ -20,7 +22,11 @@ const MAX_VISITS: usize = 4_000_000;
 const MAX_STEPS: usize = 4 * MAX_VALUE_DEPTH;
 
 /// Returns everything that is wrong about `value`; empty if only the library can decide it.
-pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Value) -> Violations {
+pub(crate) fn explain(
+    subschemas: &[Subschema],
+    probes: &[IndexedValidator],
+    value: JsonRef<'_>,
+) -> Violations {
     let mut walk = Walk {
         subschemas,
         probes,
@@ -39,7 +45,7 @@ pub(crate) fn explain(subschemas: &[Subschema], probes: &[Validator], value: &Va
 /// The position of the walk in the value.
 #[derive(Clone, Copy)]
 struct WalkPosition<'v, 'p> {
-    value: &'v Value,
+    value: JsonRef<'v>,
     location: ValueLocation<'p>,
     steps: usize,
 }
@@ -52,7 +58,7 @@ impl<'v> WalkPosition<'v, '_> {
         }
     }
 
-    fn at<'q>(&self, value: &'v Value, location: ValueLocation<'q>) -> WalkPosition<'v, 'q> {
+    fn at<'q>(&self, value: JsonRef<'v>, location: ValueLocation<'q>) -> WalkPosition<'v, 'q> {
         WalkPosition {
             value,
             location,
@@ -78,14 +84,14 @@ impl TriedSubschemas {
     }
 }
 
-struct Walk<'s, 'v> {
+struct Walk<'s> {
     subschemas: &'s [Subschema],
-    probes: &'s [Validator],
-    report: ViolationCollector<'v>,
+    probes: &'s [IndexedValidator],
+    report: ViolationCollector,
     visits_left: usize,
 }
 
-impl<'v> Walk<'_, 'v> {
+impl<'v> Walk<'_> {
     /// Tries a subschema on a value.
     fn visit(&mut self, id: SubschemaId, spot: WalkPosition<'v, '_>) {
         let then = Vec::new();
@@ -145,8 +151,7 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn unique(&mut self, rule_text: &RuleText, spot: &WalkPosition<'v, '_>) {
-        let items = spot.value.as_array();
-        if let Some((repeat, first)) = items.and_then(|items| first_repeat(items)) {
+        if let Some((repeat, first)) = first_repeat(spot.value) {
             self.say(rule_text, spot, || {
                 let params = json!({"i": repeat, "j": first});
                 (with_params(rule_text, params), None)
@@ -161,26 +166,25 @@ impl<'v> Walk<'_, 'v> {
         node: &Subschema,
         spot: &WalkPosition<'v, '_>,
     ) {
-        let members = spot.value.as_object();
-        if let Some(members) = members.filter(|members| !members.contains_key(name)) {
+        if spot.value.is_object() && spot.value.get(name).is_none() {
             self.say(rule_text, spot, || {
-                (rule_text.clone(), hint::missing(name, node, members))
+                (rule_text.clone(), hint::missing(name, node, spot.value))
             });
         }
     }
 
     fn closed(&mut self, rule_text: &RuleText, node: &Subschema, spot: &WalkPosition<'v, '_>) {
-        for (members, name, _) in unknown(spot.value, node) {
+        for (name, _) in unknown(spot.value, node) {
             self.say(rule_text, spot, || {
-                let params = json!({"additionalProperty": cut(name, MAX_NAME_CHARS)});
-                let hint = hint::unknown(name, node, members);
+                let params = json!({"additionalProperty": cut(&name, MAX_NAME_CHARS)});
+                let hint = hint::unknown(&name, node, spot.value);
                 (with_params(rule_text, params), hint)
             });
         }
     }
 
     fn items(&mut self, items: SubschemaId, spot: &WalkPosition<'v, '_>) {
-        for (index, item) in spot.value.as_array().into_iter().flatten().enumerate() {
+        for (index, item) in spot.value.items().enumerate() {
             self.visit(
                 items,
                 spot.at(item, ValueLocation::Item(&spot.location, index)),
@@ -189,18 +193,17 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn others(&mut self, others: SubschemaId, node: &Subschema, spot: &WalkPosition<'v, '_>) {
-        for (_, name, member) in unknown(spot.value, node) {
+        for (name, member) in unknown(spot.value, node) {
             self.visit(
                 others,
-                spot.at(member, ValueLocation::Member(&spot.location, name)),
+                spot.at(member, ValueLocation::Member(&spot.location, &name)),
             );
         }
     }
 
     fn properties(&mut self, node: &Subschema, spot: &WalkPosition<'v, '_>) {
-        let members = spot.value.as_object();
         for (name, property) in &node.properties {
-            if let Some(member) = members.and_then(|members| members.get(name)) {
+            if let Some(member) = spot.value.get(name) {
                 self.visit(
                     *property,
                     spot.at(member, ValueLocation::Member(&spot.location, name)),
@@ -220,33 +223,32 @@ impl<'v> Walk<'_, 'v> {
     }
 }
 
-fn outlives_wrong_type(rule: &SubschemaRule, node: &Subschema, value: &Value) -> bool {
+fn outlives_wrong_type(rule: &SubschemaRule, node: &Subschema, value: JsonRef<'_>) -> bool {
     let SubschemaRule::Demand(demand) = rule else {
         return false;
     };
     match demand.rule_text.keyword {
         "enum" => true,
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-            node.integer && value.is_number()
+            node.integer && value.kind() == JsonKind::Number
         }
         _ => false,
     }
 }
 
-/// Returns the members that `properties` does not list, in the order in which they were given, each
-/// with all members.
+/// Returns the members that `properties` does not list, in the order in which they were given.
 fn unknown<'v>(
-    value: &'v Value,
+    value: JsonRef<'v>,
     node: &Subschema,
-) -> impl Iterator<Item = (&'v Map<String, Value>, &'v str, &'v Value)> {
-    let all = value.as_object().into_iter();
-    let each = all.flat_map(|all| all.iter().map(move |(name, one)| (all, name.as_str(), one)));
-    each.filter(|(_, name, _)| !node.known.contains(*name))
+) -> impl Iterator<Item = (Cow<'v, str>, JsonRef<'v>)> {
+    value
+        .members()
+        .filter(|(name, _)| !node.known.contains(&**name))
 }
 
 fn with_params(rule_text: &RuleText, params: Value) -> RuleText {
     RuleText {
-        params,
+        params: params.into(),
         ..rule_text.clone()
     }
 }

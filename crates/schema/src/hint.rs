@@ -3,7 +3,8 @@
 use crate::nearest::{MAX_NEAR_CHARS, nearest};
 use crate::subschema::{HintSource, Subschema};
 use candor_fault::escape_invisible_into;
-use serde_json::{Map, Value};
+use candor_json::JsonRef;
+use serde_json::Value;
 
 /// The most members of the input that are compared with the name of a missing one.
 const MEMBERS_SEEN: usize = 256;
@@ -70,22 +71,23 @@ fn only_required(schema: &Value) -> Option<Vec<&str>> {
 }
 
 /// Returns the allowed word that a wrong value was probably meant to be.
-pub(crate) fn near_value(allowed: &[String], value: &Value) -> Option<String> {
-    let near = nearest(value.as_str()?, allowed.iter().map(String::as_str))?;
+pub(crate) fn near_value(allowed: &[String], value: JsonRef<'_>) -> Option<String> {
+    let near = nearest(&value.as_str()?, allowed.iter().map(String::as_str))?;
     Some(format!("did you mean '{near}'?"))
 }
 
 /// Returns the member that an unknown one was probably meant to be.
-pub(crate) fn unknown(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
+pub(crate) fn unknown(name: &str, node: &Subschema, given: JsonRef<'_>) -> Option<String> {
     let names = node.properties.iter().map(|(known, _)| known.as_str());
-    let near = nearest(name, names.filter(|known| !given.contains_key(*known)))?;
+    let near = nearest(name, names.filter(|known| given.get(known).is_none()))?;
     let name = visible(name);
     Some(format!("did you mean '{near}' instead of '{name}'?"))
 }
 
 /// Returns the unknown member under which a missing one was probably given.
-pub(crate) fn missing(name: &str, node: &Subschema, given: &Map<String, Value>) -> Option<String> {
-    let names = given.keys().take(MEMBERS_SEEN).map(String::as_str);
+pub(crate) fn missing(name: &str, node: &Subschema, given: JsonRef<'_>) -> Option<String> {
+    let names: Vec<_> = given.members().take(MEMBERS_SEEN).collect();
+    let names = names.iter().map(|(name, _)| &**name);
     let near = nearest(name, names.filter(|given| !node.known.contains(*given)))?;
     let near = visible(near);
     Some(format!("'{near}' was given: did you mean '{name}'?"))
@@ -100,6 +102,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_json::IndexedText;
     use serde_json::json;
 
     fn sentence(keyword: &str, rule: Value) -> Option<String> {
@@ -154,9 +157,12 @@ mod tests {
             HintSource::Near(words.clone())
         );
         assert_eq!(
-            near_value(&words, &json!("Open")).as_deref(),
+            near_value(&words, IndexedText::from(&json!("Open")).root()).as_deref(),
             Some("did you mean 'open'?")
         );
-        assert_eq!(near_value(&words, &json!(5)), None);
+        assert_eq!(
+            near_value(&words, IndexedText::from(&json!(5)).root()),
+            None
+        );
     }
 }

@@ -23,6 +23,7 @@ mod error;
 mod expected;
 mod explain;
 mod hint;
+mod indexed_json;
 mod int;
 mod nearest;
 mod schema;

@@ -1,5 +1,7 @@
 //! Finds the allowed name that a mistyped one was probably meant to be.
 
+use std::borrow::Cow;
+
 /// The most characters of a name that is compared.
 pub const MAX_NEAR_CHARS: usize = 64;
 
@@ -36,21 +38,54 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 }
 
 /// Returns the name in a form that ignores case and separators; `None` if it is too long.
-fn folded(name: &str) -> Option<String> {
+fn folded(name: &str) -> Option<Cow<'_, str>> {
     if name.chars().nth(MAX_NEAR_CHARS).is_some() {
         return None;
     }
+    let is_folded = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    if name.bytes().all(is_folded) {
+        return (!name.is_empty()).then_some(Cow::Borrowed(name));
+    }
     let kept = name.chars().filter(|c| !matches!(c, '_' | '-'));
     let folded: String = kept.flat_map(char::to_lowercase).collect();
-    Some(folded).filter(|name| !name.is_empty())
+    (!folded.is_empty()).then_some(Cow::Owned(folded))
 }
 
 /// Returns the number of edits between two names, if they are near.
 fn distance(one: &str, other: &str) -> Option<usize> {
-    let edits = strsim::osa_distance(one, other);
+    let edits = edits(one, other);
     let longer = one.chars().count().max(other.chars().count());
     let near = edits * 3 <= longer || strsim::jaro_winkler(one, other) >= SIMILAR;
     near.then_some(edits)
+}
+
+/// Returns the optimal string alignment distance, without an allocation for short ASCII texts.
+fn edits(one: &str, other: &str) -> usize {
+    let is_short = |text: &str| text.is_ascii() && text.len() <= MAX_NEAR_CHARS;
+    match is_short(one) && is_short(other) {
+        true => short_edits(one.as_bytes(), other.as_bytes()),
+        false => strsim::osa_distance(one, other),
+    }
+}
+
+fn short_edits(one: &[u8], other: &[u8]) -> usize {
+    // Distances of a beginning of `one` to every beginning of `other`: those before it, and its own.
+    let mut before_last = [0; MAX_NEAR_CHARS + 1];
+    let mut last: [usize; MAX_NEAR_CHARS + 1] = std::array::from_fn(|index| index);
+    let mut own = [0; MAX_NEAR_CHARS + 1];
+    for (i, a) in one.iter().enumerate() {
+        own[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let replaced = last[j] + usize::from(a != b);
+            own[j + 1] = replaced.min(own[j] + 1).min(last[j + 1] + 1);
+            if i > 0 && j > 0 && a != b && *a == other[j - 1] && *b == one[i - 1] {
+                own[j + 1] = own[j + 1].min(before_last[j - 1] + 1);
+            }
+        }
+        std::mem::swap(&mut before_last, &mut last);
+        std::mem::swap(&mut last, &mut own);
+    }
+    last[other.len()]
 }
 
 #[cfg(test)]
@@ -108,6 +143,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn edits_are_counted_as_by_the_oracle(one in "[ab_c]{0,9}", other in "[ab_c]{0,9}", long in "[a-c]{60,64}") {
+            prop_assert_eq!(edits(&one, &other), strsim::osa_distance(&one, &other));
+            prop_assert_eq!(edits(&long, &other), strsim::osa_distance(&long, &other));
+            prop_assert_eq!(edits(&one, &long), strsim::osa_distance(&one, &long));
+        }
+
         #[test]
         fn name_is_most_similar_to_itself(names in prop::collection::vec("[a-z]{1,12}", 1..8), pick in any::<prop::sample::Index>()) {
             let word = pick.get(&names);

@@ -5,11 +5,12 @@ use crate::decider::{decider, probes};
 use crate::depth::{MAX_SCHEMA_DEPTH, MAX_VALUE_DEPTH, exceeds};
 use crate::error::SchemaError;
 use crate::explain::explain;
+use crate::indexed_json::IndexedValidator;
 use crate::subschema::Subschema;
 use crate::violation_collector::{ValueLocation, ViolationCollector};
 use crate::wording::{SCHEMA, unmatched};
 use candor_fault::Violations;
-use jsonschema::Validator;
+use candor_json::{IndexedText, JsonRef};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -18,9 +19,9 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
-    decider: Validator,
+    decider: IndexedValidator,
     subschemas: Vec<Subschema>,
-    probes: Vec<Validator>,
+    probes: Vec<IndexedValidator>,
 }
 
 impl Schema {
@@ -55,15 +56,7 @@ impl Schema {
     }
 
     /// Checks a value. Returns everything that is wrong about it, in order.
-    ///
-    /// A value nested more than [`MAX_VALUE_DEPTH`] levels deep does not match.
-    pub fn check(&self, value: &Value) -> Result<(), Violations> {
-        if exceeds(value, MAX_VALUE_DEPTH) {
-            let levels = format!("nested at most {MAX_VALUE_DEPTH} levels deep");
-            // Writing the value out would recurse as deeply as it is nested.
-            let kind = if value.is_array() { "array" } else { "object" };
-            return Err(whole(&json!({ "omitted": kind }), levels));
-        }
+    pub fn check_indexed(&self, value: JsonRef<'_>) -> Result<(), Violations> {
         if self.decides(value) {
             return Ok(());
         }
@@ -74,17 +67,31 @@ impl Schema {
         Err(violations)
     }
 
-    pub(crate) fn decides(&self, value: &Value) -> bool {
+    /// Checks a value that is a tree.
+    ///
+    /// A value nested more than [`MAX_VALUE_DEPTH`] levels deep does not match.
+    pub fn check(&self, value: &Value) -> Result<(), Violations> {
+        if exceeds(value, MAX_VALUE_DEPTH) {
+            let levels = format!("nested at most {MAX_VALUE_DEPTH} levels deep");
+            // Writing the value out would recurse as deeply as it is nested.
+            let kind = if value.is_array() { "array" } else { "object" };
+            let omitted = IndexedText::unbounded(&json!({ "omitted": kind }));
+            return Err(whole(omitted.root(), levels));
+        }
+        self.check_indexed(IndexedText::unbounded(value).root())
+    }
+
+    pub(crate) fn decides(&self, value: JsonRef<'_>) -> bool {
         self.decider.is_valid(value)
     }
 
-    pub(crate) fn explain(&self, value: &Value) -> Violations {
+    pub(crate) fn explain(&self, value: JsonRef<'_>) -> Violations {
         explain(&self.subschemas, &self.probes, value)
     }
 }
 
 /// Returns the one violation of a value that is wrong as a whole.
-fn whole(value: &Value, expected: String) -> Violations {
+fn whole(value: JsonRef<'_>, expected: String) -> Violations {
     let mut report = ViolationCollector::default();
     report.add(SCHEMA, &ValueLocation::Root, value, || {
         (unmatched(expected), None)

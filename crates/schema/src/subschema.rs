@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The index of a subschema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +61,9 @@ pub(crate) struct Demand {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RuleText {
     pub keyword: &'static str,
-    pub message: String,
-    pub params: Value,
-    pub expected: String,
+    pub message: Arc<str>,
+    pub params: Arc<Value>,
+    pub expected: Arc<str>,
 }
 
 /// The source of the hint for a broken rule.

@@ -3,9 +3,12 @@
 use crate::subschema::RuleText;
 use candor_fault::{
     ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, Violation, Violations, excerpt,
+    excerpt_of_compact,
 };
+use candor_json::JsonRef;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// The location of a value; a path is made of it only if something is wrong.
 #[derive(Clone, Copy)]
@@ -52,19 +55,19 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
 
 /// The violations found so far.
 #[derive(Default)]
-pub(crate) struct ViolationCollector<'v> {
+pub(crate) struct ViolationCollector {
     violations: Violations,
     /// One object often breaks several rules in a row, and may be large.
-    last_excerpt: Option<(&'v Value, Box<RawValue>)>,
+    last_excerpt: Option<(usize, Arc<RawValue>)>,
 }
 
-impl<'v> ViolationCollector<'v> {
+impl ViolationCollector {
     /// Adds a violation. `say` is called for its text and hint only if they will be shown.
     pub(crate) fn add(
         &mut self,
         keyword: &'static str,
         location: &ValueLocation<'_>,
-        value: &'v Value,
+        value: JsonRef<'_>,
         say: impl FnOnce() -> (RuleText, Option<String>),
     ) {
         if self.only_counts(keyword, location) {
@@ -105,23 +108,26 @@ impl<'v> ViolationCollector<'v> {
         let bare = Violation {
             path,
             keyword,
-            message: String::new(),
-            params: Value::Null,
-            value: RawValue::NULL.to_owned(),
-            expected: String::new(),
+            message: "".into(),
+            params: Value::Null.into(),
+            value: RawValue::NULL.to_owned().into(),
+            expected: "".into(),
             hint: None,
         };
         self.violations.is_only_counted(bare.kind())
     }
 
-    fn excerpt(&mut self, value: &'v Value) -> Box<RawValue> {
+    fn excerpt(&mut self, value: JsonRef<'_>) -> Arc<RawValue> {
         if let Some((last, text)) = &self.last_excerpt
-            && std::ptr::eq(*last, value)
+            && *last == value.id()
         {
             return text.clone();
         }
-        let text = excerpt(value);
-        self.last_excerpt = Some((value, text.clone()));
+        let text = match value.is_compact() {
+            true => excerpt_of_compact(value.text(), value.kind().name()),
+            false => excerpt(&value.to_value()),
+        };
+        self.last_excerpt = Some((value.id(), text.clone()));
         text
     }
 }

@@ -11,9 +11,9 @@ pub(crate) const SCHEMA: &str = "schema";
 pub(crate) fn rule_text(keyword: &'static str, rule: &Value) -> RuleText {
     RuleText {
         keyword,
-        message: message(keyword, rule),
-        params: params(keyword, rule),
-        expected: expected(keyword, rule),
+        message: message(keyword, rule).into(),
+        params: params(keyword, rule).into(),
+        expected: expected(keyword, rule).into(),
     }
 }
 
@@ -21,9 +21,9 @@ pub(crate) fn rule_text(keyword: &'static str, rule: &Value) -> RuleText {
 pub(crate) fn missing(name: &str) -> RuleText {
     RuleText {
         keyword: "required",
-        message: format!("must have required property '{name}'"),
-        params: json!({ "missingProperty": name }),
-        expected: String::from("present"),
+        message: format!("must have required property '{name}'").into(),
+        params: json!({ "missingProperty": name }).into(),
+        expected: "present".into(),
     }
 }
 
@@ -31,9 +31,9 @@ pub(crate) fn missing(name: &str) -> RuleText {
 pub(crate) fn unmatched(expected: String) -> RuleText {
     RuleText {
         keyword: SCHEMA,
-        message: String::from("must match the schema"),
-        params: json!({}),
-        expected,
+        message: "must match the schema".into(),
+        params: json!({}).into(),
+        expected: expected.into(),
     }
 }
 

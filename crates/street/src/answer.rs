@@ -13,7 +13,6 @@ use candor_fault::{
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -97,12 +96,16 @@ fn work<S: Server>(
         let server = &dispatcher.server;
         let tool = dispatcher.tool(&target);
         server.gate(&cx, tool)?;
-        let arguments = parsed(&cx.call);
-        let parsed = tool.check(&arguments).map_err(|refusal| {
-            server.complete_refusal(S::Dialect::adopt(refusal), &cx, &arguments)
+        let call = Arc::clone(&cx.call);
+        let arguments = call.argument_values();
+        let parsed = tool.check(arguments).map_err(|refusal| {
+            server.complete_refusal(S::Dialect::adopt(refusal), &cx, arguments)
         })?;
-        let permit = server.guard(&cx, tool, &arguments).await?;
-        let worked = tool.run(Arc::clone(server), arguments, parsed, cx)?.await;
+        let permit = server.guard(&cx, tool, arguments).await?;
+        let work = tool.run(Arc::clone(server), arguments, parsed, cx)?;
+        // A tool that waits does not need the arguments any more.
+        drop(call);
+        let worked = work.await;
         drop(permit);
         worked
     };
@@ -115,14 +118,6 @@ fn work<S: Server>(
             }))
         })
     }))
-}
-
-/// The arguments as a value; a transport has checked the text already.
-fn parsed(call: &Call) -> Value {
-    match &call.arguments {
-        None => Value::Object(serde_json::Map::new()),
-        Some(text) => serde_json::from_str(text).unwrap_or(Value::Null),
-    }
 }
 
 fn panic_cause(panic: &(dyn Any + Send)) -> Cause {

@@ -1,6 +1,7 @@
 //! One call as a transport hands it over.
 
 use crate::{Progress, ResourceMethod};
+use candor_json::{IndexedText, JsonRef};
 use std::any::Any;
 use std::fmt;
 use std::net::IpAddr;
@@ -50,8 +51,8 @@ pub struct Call {
     pub target: CallTarget,
     /// The tool's name as the client wrote it, or the name of the method.
     pub name: String,
-    /// The text of the arguments, checked by the transport; `None` means `{}`.
-    pub arguments: Option<String>,
+    /// The arguments, scanned by the transport; `None` means `{}`.
+    pub arguments: Option<IndexedText>,
     /// The era of the request.
     pub era: Era,
     /// The request's id, the caller's own bytes.
@@ -64,6 +65,13 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the arguments; an empty object if they are absent.
+    pub fn argument_values(&self) -> JsonRef<'_> {
+        self.arguments
+            .as_ref()
+            .map_or(JsonRef::EMPTY_OBJECT, IndexedText::root)
+    }
+
     /// Holds a value, such as a part of a limit, until the transport has written the answer.
     pub fn hold_until_written(&self, value: impl Any + Send) {
         self.held.lock().push(Box::new(value));

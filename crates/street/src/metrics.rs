@@ -201,8 +201,12 @@ impl Metrics {
     }
 
     fn row_index(&self, row: &'static CodeRow) -> usize {
-        let same = |candidate: &&'static CodeRow| candidate.has_key_of(row);
-        self.rows.iter().position(same).unwrap_or_default()
+        let is_it = |candidate: &&'static CodeRow| std::ptr::eq(*candidate, row);
+        let is_equal = |candidate: &&'static CodeRow| candidate.has_key_of(row);
+        // Comparing the addresses first is quick, and nearly always enough.
+        let index = self.rows.iter().position(is_it);
+        let index = index.or_else(|| self.rows.iter().position(is_equal));
+        index.unwrap_or_default()
     }
 
     fn counter(&self, tool: usize, failed: Option<&'static CodeRow>) -> Counter {

@@ -2,7 +2,7 @@
 
 use crate::{CallContext, CallRecord, Era, Resources, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
-use serde_json::Value;
+use candor_json::JsonRef;
 use std::any::Any;
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ pub trait Server: Send + Sync + Sized + 'static {
         &self,
         cx: &CallContext<Self::Notes>,
         tool: &Tool<Self>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> impl Future<Output = Result<Permit, Fault<Self::Dialect>>> + Send {
         let _ = (cx, tool, arguments);
         ready(Ok(Permit::default()))
@@ -82,7 +82,7 @@ pub trait Server: Send + Sync + Sized + 'static {
         &self,
         fault: Fault<Self::Dialect>,
         cx: &CallContext<Self::Notes>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Fault<Self::Dialect> {
         let _ = (cx, arguments);
         fault

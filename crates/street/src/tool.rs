@@ -3,6 +3,7 @@
 use crate::header_argument::{HeaderArgument, HeaderMarkError, header_arguments};
 use crate::{Call, EffectMark, Progress, Reply, Server};
 use candor_fault::{Cause, Dialect, Effect, Fault, Refusal, Violations};
+use candor_json::{IndexedText, JsonRef};
 use candor_schema::{Schema, SchemaError};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -67,10 +68,10 @@ pub(crate) type Work<S> =
     Box<dyn FnOnce(Arc<S>, CallContext<<S as Server>::Notes>) -> ToolFuture<S> + Send>;
 
 /// Decodes arguments that have been accepted.
-type Decode<S> = dyn Fn(Value) -> Result<Work<S>, serde_json::Error> + Send + Sync;
+type Decode<S> = dyn Fn(JsonRef<'_>) -> Result<Work<S>, serde_json::Error> + Send + Sync;
 
 /// Parses arguments that may be wrong in every way, and applies rules that no schema can state.
-type Parse<S> = dyn Fn(&Value) -> Result<Option<Work<S>>, Violations> + Send + Sync;
+type Parse<S> = dyn Fn(JsonRef<'_>) -> Result<Option<Work<S>>, Violations> + Send + Sync;
 
 /// The way in which the arguments of a tool become its own type.
 enum ArgumentReader<S: Server> {
@@ -92,7 +93,7 @@ pub struct Tool<S: Server> {
 }
 
 /// Rules about arguments that no schema can state.
-type ArgumentRules = dyn Fn(&Value) -> Violations + Send + Sync;
+type ArgumentRules = dyn Fn(JsonRef<'_>) -> Violations + Send + Sync;
 
 impl<S: Server> Tool<S> {
     /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
@@ -108,8 +109,8 @@ impl<S: Server> Tool<S> {
         F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
     {
         let run = Arc::new(run);
-        let decode = move |arguments| {
-            let arguments: T = serde_json::from_value(arguments)?;
+        let decode = move |arguments: JsonRef<'_>| {
+            let arguments = T::deserialize(arguments)?;
             Ok(work_of(&run, arguments))
         };
         let reader = ArgumentReader::Decode(Box::new(decode));
@@ -125,7 +126,7 @@ impl<S: Server> Tool<S> {
         name: &'static str,
         description: &'static str,
         schema: Value,
-        parse: impl Fn(&Value) -> Result<Option<T>, Violations> + Send + Sync + 'static,
+        parse: impl Fn(JsonRef<'_>) -> Result<Option<T>, Violations> + Send + Sync + 'static,
         run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -133,7 +134,7 @@ impl<S: Server> Tool<S> {
         F: Future<Output = Result<Reply, Fault<S::Dialect>>> + Send + 'static,
     {
         let run = Arc::new(run);
-        let parse = move |arguments: &Value| {
+        let parse = move |arguments: JsonRef<'_>| {
             let arguments = parse(arguments)?;
             Ok(arguments.map(|arguments| work_of(&run, arguments)))
         };
@@ -184,7 +185,7 @@ impl<S: Server> Tool<S> {
         name: &'static str,
         description: &'static str,
         schema: Value,
-        parse: impl Fn(&Value) -> Result<Option<T>, Violations> + Send + Sync + 'static,
+        parse: impl Fn(JsonRef<'_>) -> Result<Option<T>, Violations> + Send + Sync + 'static,
         run: impl Fn(Arc<S>, T, CallContext<S::Notes>) -> F + Send + Sync + 'static,
     ) -> Self
     where
@@ -233,7 +234,7 @@ impl<S: Server> Tool<S> {
     /// checked together with the schema; the arguments may be wrong in every other way too.
     pub fn with_argument_rules(
         mut self,
-        rules: impl Fn(&Value) -> Violations + Send + Sync + 'static,
+        rules: impl Fn(JsonRef<'_>) -> Violations + Send + Sync + 'static,
     ) -> Self {
         self.rules = Some(Box::new(rules));
         self
@@ -272,26 +273,27 @@ impl<S: Server> Tool<S> {
     ///
     /// Fails if the arguments break a rule that no schema can state.
     pub fn takes(&self, arguments: &Value) -> Result<bool, Violations> {
-        let parsed = self.parse(arguments)?;
+        let arguments = IndexedText::unbounded(arguments);
+        let parsed = self.parse(arguments.root())?;
         Ok(match &self.reader {
-            ArgumentReader::Decode(decode) => decode(arguments.clone()).is_ok(),
+            ArgumentReader::Decode(decode) => decode(arguments.root()).is_ok(),
             ArgumentReader::Parse(_) => parsed.is_some(),
         })
     }
 
     /// Checks the arguments. Returns the work of the call if the tool has a parser, and fails with
     /// everything that is wrong about the arguments.
-    pub(crate) fn check(&self, arguments: &Value) -> Result<Option<Work<S>>, Refusal> {
+    pub(crate) fn check(&self, arguments: JsonRef<'_>) -> Result<Option<Work<S>>, Refusal> {
         let schema = self.input.as_ref().map_err(|error| Refusal::Panicked {
             cause: Cause::error("SchemaError", error),
             effect: Effect::None,
         })?;
         let parsed = self.parse(arguments);
-        both(schema.check(arguments), parsed).map_err(Refusal::Arguments)
+        both(schema.check_indexed(arguments), parsed).map_err(Refusal::Arguments)
     }
 
     /// Applies the rules that no schema can state, and the parser if there is one.
-    fn parse(&self, arguments: &Value) -> Result<Option<Work<S>>, Violations> {
+    fn parse(&self, arguments: JsonRef<'_>) -> Result<Option<Work<S>>, Violations> {
         let broken = self.rules.as_ref().map(|rules| rules(arguments));
         let checked = broken
             .filter(|broken| !broken.is_empty())
@@ -308,7 +310,7 @@ impl<S: Server> Tool<S> {
     pub(crate) fn run(
         &self,
         server: Arc<S>,
-        arguments: Value,
+        arguments: JsonRef<'_>,
         parsed: Option<Work<S>>,
         cx: CallContext<S::Notes>,
     ) -> Result<ToolFuture<S>, Fault<S::Dialect>> {

@@ -1,11 +1,10 @@
 //! Compares arguments with the headers that repeat them (`Mcp-Param-…`), in the stateless era over HTTP.
 
 use crate::mirrored_header::decode_header;
-use crate::read::parse_string;
 use crate::revision::header_mismatch;
-use crate::scan::members;
 use candor_fault::dialects::Wire;
 use candor_fault::{ClientText, Fault};
+use candor_json::{JsonKind, JsonRef};
 use candor_street::HeaderArgument;
 use std::borrow::Cow;
 
@@ -18,17 +17,16 @@ pub enum HeaderLookup<'a> {
     Repeated,
 }
 
-/// Checks that each marked argument is repeated in its header. `arguments` is the scanned text of the
-/// arguments, and `lookup` finds a header by its name in lower case.
+/// Checks that each marked argument is repeated in its header. `lookup` finds a header by its name in lower
+/// case.
 ///
 /// Arguments that are not an object are left to the schema.
 pub fn check_header_arguments<'h>(
     marked: &[HeaderArgument],
-    arguments: Option<&str>,
+    arguments: JsonRef<'_>,
     lookup: impl Fn(&str) -> HeaderLookup<'h>,
 ) -> Result<(), Fault<Wire>> {
-    let arguments = arguments.unwrap_or("{}");
-    if !arguments.starts_with('{') {
+    if !arguments.is_object() {
         return Ok(());
     }
     for one in marked {
@@ -51,29 +49,29 @@ pub fn check_header_arguments<'h>(
     Ok(())
 }
 
-/// Returns the text of the argument at `path`; `None` if it is absent or null.
-fn find_argument<'a>(arguments: &'a str, path: &[String]) -> Option<&'a str> {
-    let mut text = arguments;
+/// Returns the argument at `path`; `None` if it is absent or null.
+fn find_argument<'a>(arguments: JsonRef<'a>, path: &[String]) -> Option<JsonRef<'a>> {
+    let mut value = arguments;
     for name in path {
-        (_, text) = members(text).find(|(member, _)| member == name)?;
+        value = value.get(name)?;
     }
-    Some(text).filter(|text| *text != "null")
+    Some(value).filter(|value| !value.is_null())
 }
 
 /// Returns true if a header's value states the same as an argument. No header states an object or an
 /// array.
-fn repeats(header: &[u8], argument: &str) -> bool {
+fn repeats(header: &[u8], argument: JsonRef<'_>) -> bool {
     let Some(header) = header_text(header) else {
         return false;
     };
-    match argument.as_bytes().first() {
-        Some(b'"') => parse_string(argument).is_some_and(|argument| argument == header),
-        Some(b't' | b'f') => argument == header,
-        Some(b'-' | b'0'..=b'9') => {
-            let number = Decimal::parse(argument);
+    match argument.kind() {
+        JsonKind::String => argument.as_str().is_some_and(|argument| argument == header),
+        JsonKind::Boolean => argument.text() == header,
+        JsonKind::Number => {
+            let number = Decimal::parse(argument.text());
             number.is_some() && number == Decimal::parse(&header)
         }
-        _ => false,
+        JsonKind::Null | JsonKind::Array | JsonKind::Object => false,
     }
 }
 
@@ -137,6 +135,7 @@ mod tests {
     use super::*;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
+    use candor_json::IndexedText;
     use candor_street::Tool;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -157,7 +156,9 @@ mod tests {
             ("mcp-param-v", _) => HeaderLookup::Repeated,
             _ => panic!("{name} is not marked"),
         };
-        check_header_arguments(tool.header_arguments(), Some(arguments), lookup).map_err(|fault| {
+        let arguments = IndexedText::new(arguments).unwrap();
+        let checked = check_header_arguments(tool.header_arguments(), arguments.root(), lookup);
+        checked.map_err(|fault| {
             assert_eq!(fault.row().code.number(), -32020);
             fault.message().to_owned()
         })

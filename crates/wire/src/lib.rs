@@ -10,16 +10,15 @@ pub mod http;
 mod mirrored_header;
 mod read;
 mod revision;
-mod scan;
 mod server_listing;
 pub mod stdio;
 #[cfg(test)]
 mod test_server;
 mod write;
 
+pub use candor_json::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome};
 pub use header_arguments::{HeaderLookup, check_header_arguments};
 pub use read::{ClientRequest, Inbound, OfferedMethods, ToolCall, read};
 pub use revision::{HANDSHAKE_REVISIONS, Headers, MessageSource, STATELESS_REVISION};
-pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, members, scan};
 pub use server_listing::ServerListing;
 pub use write::{write, write_notification};

@@ -4,10 +4,10 @@ use crate::revision::{
     META_CAPABILITIES, META_CLIENT, META_VERSION, MessageSource, OFFERED_REVISION,
     handshake_revision,
 };
-use crate::scan::{ScanError, ScanOutcome, members, scan};
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{ClientText, Fault};
+use candor_json::{IndexedText, JsonKind, JsonRef, ScanError, ScanOutcome, scan};
 use candor_street::{CallTarget, Era, ResourceMethod, unknown_cursor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -78,8 +78,8 @@ pub struct ToolCall<'a> {
     pub target: CallTarget,
     /// The name of the tool or of the method.
     pub name: Cow<'a, str>,
-    /// The text of the arguments; `None` if they are absent or null.
-    pub arguments: Option<Cow<'a, str>>,
+    /// The arguments with their index; `None` if they are absent or null.
+    pub arguments: Option<IndexedText>,
     /// The text of the token for progress.
     pub progress: Option<&'a str>,
     /// The client's name, if the request contains it.
@@ -100,34 +100,27 @@ pub fn read<'a>(
         return refusal(NO_ID, codes::ParseError.fault());
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let trimmed = trim_white_space(text);
-    if trimmed.is_empty() && matches!(source, MessageSource::Stdio) {
+    let is_white_space = |byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    if text.bytes().all(is_white_space) && matches!(source, MessageSource::Stdio) {
         return Inbound::Nothing;
     }
-    match scan(text) {
-        ScanOutcome::Fine => read_message(trimmed, source, offered),
-        ScanOutcome::Malformed => refusal(NO_ID, codes::ParseError.fault()),
-        ScanOutcome::Flawed(ScanError::TooManyValues) => {
+    let (outcome, index) = scan(text);
+    match (outcome, index.root(text)) {
+        (ScanOutcome::Fine, Some(root)) => read_message(text, root, source, offered),
+        (ScanOutcome::Flawed(ScanError::TooManyValues), _) => {
             refusal(NO_ID, too_large("too many JSON values"))
         }
-        ScanOutcome::Flawed(error) => refusal(
-            single_id(trimmed),
+        (ScanOutcome::Malformed, _) | (_, None) => refusal(NO_ID, codes::ParseError.fault()),
+        (ScanOutcome::Flawed(error), Some(root)) => refusal(
+            single_id(text, root),
             Wire::invalid_request(describe_error(error)),
         ),
     }
 }
 
-/// Returns the text without the white space of JSON around it.
-fn trim_white_space(text: &str) -> &str {
-    let bytes = text.as_bytes();
-    let inside = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-    match (
-        bytes.iter().position(inside),
-        bytes.iter().rposition(inside),
-    ) {
-        (Some(first), Some(last)) => &text[first..=last],
-        _ => "",
-    }
+/// Returns the text of a value, which lives longer than the index.
+fn text_of<'a>(text: &'a str, value: JsonRef<'_>) -> &'a str {
+    &text[value.range()]
 }
 
 /// The refusal of a message over a limit of size.
@@ -154,10 +147,10 @@ fn refusal(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
 }
 
 /// Returns the id of a refused message, or `null` if it has no readable id or several.
-fn single_id(text: &str) -> &str {
-    let mut ids = members(text).filter(|(name, _)| name == "id");
+fn single_id<'a>(text: &'a str, root: JsonRef<'_>) -> &'a str {
+    let mut ids = root.members().filter(|(name, _)| name == "id");
     match (ids.next(), ids.next()) {
-        (Some((_, id)), None) if is_id(id) => id,
+        (Some((_, id)), None) if is_id(id.text()) => text_of(text, id),
         _ => NO_ID,
     }
 }
@@ -165,7 +158,7 @@ fn single_id(text: &str) -> &str {
 /// Returns true if a text is a valid string, or an integer without fraction and exponent.
 fn is_id(text: &str) -> bool {
     if text.starts_with('"') {
-        return scan(text) == ScanOutcome::Fine;
+        return scan(text).0 == ScanOutcome::Fine;
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -193,31 +186,34 @@ pub(crate) fn parse_string(text: &str) -> Option<Cow<'_, str>> {
 }
 
 #[derive(Default)]
-struct Message<'a> {
+struct Message<'a, 'i> {
     jsonrpc: Option<&'a str>,
     id: Option<&'a str>,
     method: Option<&'a str>,
-    params: Option<&'a str>,
+    params: Option<JsonRef<'i>>,
 }
 
 fn read_message<'a>(
     text: &'a str,
+    root: JsonRef<'_>,
     source: &MessageSource<'_>,
     offered: OfferedMethods,
 ) -> Inbound<'a> {
-    if text.starts_with('[') {
-        return refusal(NO_ID, Wire::invalid_request("batches are not supported"));
-    }
-    if !text.starts_with('{') {
-        return refusal(NO_ID, Wire::invalid_request("a request is an object"));
+    match root.kind() {
+        JsonKind::Object => {}
+        JsonKind::Array => {
+            return refusal(NO_ID, Wire::invalid_request("batches are not supported"));
+        }
+        _ => return refusal(NO_ID, Wire::invalid_request("a request is an object")),
     }
     let mut message = Message::default();
-    for (name, value) in members(text) {
+    for (name, member) in root.members() {
+        let value = text_of(text, member);
         match name.as_ref() {
             "jsonrpc" => message.jsonrpc = Some(value),
             "id" => message.id = Some(value),
             "method" => message.method = Some(value),
-            "params" => message.params = Some(value),
+            "params" => message.params = Some(member),
             _ => {}
         }
     }
@@ -243,58 +239,60 @@ fn read_message<'a>(
         );
     };
     match id {
-        Some(id) => read_request(id, &method, message.params, source, offered),
-        None => read_notification(&method, message.params),
+        Some(id) => read_request(text, id, &method, message.params, source, offered),
+        None => read_notification(text, &method, message.params),
     }
 }
 
-fn read_notification<'a>(method: &str, params: Option<&'a str>) -> Inbound<'a> {
+fn read_notification<'a>(text: &'a str, method: &str, params: Option<JsonRef<'_>>) -> Inbound<'a> {
     if method != "notifications/cancelled" {
         return Inbound::Nothing;
     }
-    let mut requests = members(params.unwrap_or_default()).filter(|(name, _)| name == "requestId");
-    match requests.next() {
-        Some((_, id)) if is_id(id) => Inbound::Cancel { id },
+    match params.and_then(|params| params.get("requestId")) {
+        Some(id) if is_id(id.text()) => Inbound::Cancel {
+            id: text_of(text, id),
+        },
         _ => Inbound::Nothing,
     }
 }
 
 /// The members of `params` that matter.
 #[derive(Default)]
-struct Params<'a> {
+struct Params<'a, 'i> {
     name: Option<&'a str>,
     uri: Option<&'a str>,
-    arguments: Option<&'a str>,
+    arguments: Option<JsonRef<'i>>,
     revision: Option<&'a str>,
-    client: Option<&'a str>,
+    client: Option<JsonRef<'i>>,
     cursor: Option<&'a str>,
-    meta: Meta<'a>,
+    meta: Meta<'a, 'i>,
 }
 
 /// The members of `_meta` that matter.
 #[derive(Default)]
-struct Meta<'a> {
+struct Meta<'a, 'i> {
     version: Option<Cow<'a, str>>,
     capabilities: Option<&'a str>,
-    client: Option<&'a str>,
+    client: Option<JsonRef<'i>>,
     progress: Option<&'a str>,
 }
 
-impl<'a> Params<'a> {
-    fn read(text: &'a str) -> Result<Self, Fault<Wire>> {
-        if !text.starts_with('{') {
+impl<'a, 'i> Params<'a, 'i> {
+    fn read(text: &'a str, object: JsonRef<'i>) -> Result<Self, Fault<Wire>> {
+        if !object.is_object() {
             return Err(Wire::invalid_params("params must be an object"));
         }
         let mut params = Params::default();
-        for (name, value) in members(text) {
+        for (name, member) in object.members() {
+            let value = text_of(text, member);
             match name.as_ref() {
                 "name" => params.name = Some(value),
                 "uri" => params.uri = Some(value),
-                "arguments" if value != "null" => params.arguments = Some(value),
+                "arguments" if !member.is_null() => params.arguments = Some(member),
                 "protocolVersion" => params.revision = Some(value),
-                "clientInfo" => params.client = Some(value),
+                "clientInfo" => params.client = Some(member),
                 "cursor" if value != "null" => params.cursor = Some(value),
-                "_meta" if value.starts_with('{') => params.meta = Meta::read(value)?,
+                "_meta" if member.is_object() => params.meta = Meta::read(text, member)?,
                 "_meta" => return Err(Wire::invalid_params("params._meta must be an object")),
                 _ => {}
             }
@@ -303,10 +301,11 @@ impl<'a> Params<'a> {
     }
 }
 
-impl<'a> Meta<'a> {
-    fn read(text: &'a str) -> Result<Self, Fault<Wire>> {
+impl<'a, 'i> Meta<'a, 'i> {
+    fn read(text: &'a str, object: JsonRef<'i>) -> Result<Self, Fault<Wire>> {
         let mut meta = Meta::default();
-        for (name, value) in members(text) {
+        for (name, member) in object.members() {
+            let value = text_of(text, member);
             match name.as_ref() {
                 META_VERSION => {
                     let version = parse_string(value);
@@ -315,7 +314,7 @@ impl<'a> Meta<'a> {
                     })?);
                 }
                 META_CAPABILITIES if value.starts_with('{') => meta.capabilities = Some(value),
-                META_CLIENT => meta.client = Some(value),
+                META_CLIENT => meta.client = Some(member),
                 "progressToken" if is_id(value) => meta.progress = Some(value),
                 _ => {}
             }
@@ -325,9 +324,13 @@ impl<'a> Meta<'a> {
 }
 
 /// Name and version of `clientInfo`.
-fn parse_client_info(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+fn parse_client_info<'a>(
+    text: &'a str,
+    info: Option<JsonRef<'_>>,
+) -> (Option<Cow<'a, str>>, Option<Cow<'a, str>>) {
     let mut parsed = (None, None);
-    for (name, value) in members(text.unwrap_or_default()) {
+    for (name, member) in info.unwrap_or(JsonRef::EMPTY_OBJECT).members() {
+        let value = text_of(text, member);
         match name.as_ref() {
             "name" => parsed.0 = parse_string(value),
             "version" => parsed.1 = parse_string(value),
@@ -338,27 +341,29 @@ fn parse_client_info(text: Option<&str>) -> (Option<Cow<'_, str>>, Option<Cow<'_
 }
 
 fn read_request<'a>(
+    text: &'a str,
     id: &'a str,
     method: &str,
-    params: Option<&'a str>,
+    params: Option<JsonRef<'_>>,
     source: &MessageSource<'_>,
     offered: OfferedMethods,
 ) -> Inbound<'a> {
     let mut era = Era::Handshake;
-    match parse_request(method, params, source, offered, &mut era) {
+    match parse_request(text, method, params, source, offered, &mut era) {
         Ok(request) => Inbound::Request { id, era, request },
         Err(fault) => Inbound::Refused { id, era, fault },
     }
 }
 
 fn parse_request<'a>(
+    text: &'a str,
     method: &str,
-    params: Option<&'a str>,
+    params: Option<JsonRef<'_>>,
     source: &MessageSource<'_>,
     offered: OfferedMethods,
     era: &mut Era,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
-    let read = params.map(Params::read);
+    let read = params.map(|params| Params::read(text, params));
     // Errors in the parameters matter only if the method exists.
     let none = Meta::default();
     let meta = match &read {
@@ -377,30 +382,33 @@ fn parse_request<'a>(
         source.check_mirrored_headers(method, named.as_deref())?;
     }
     match (method, *era) {
-        ("initialize", Era::Handshake) => parse_initialize(read.transpose()?),
+        ("initialize", Era::Handshake) => parse_initialize(text, read.transpose()?),
         ("ping", Era::Handshake) => read.transpose().map(|_| ClientRequest::Ping),
         ("server/discover", Era::Stateless) => read.transpose().map(|_| ClientRequest::Discover),
         ("tools/list", _) => parse_list(read.transpose()?),
-        ("tools/call", _) => parse_call(read.transpose()?, named),
-        ("resources/list", _) if offered.resources => parse_resource_list(read.transpose()?),
+        ("tools/call", _) => parse_call(text, read.transpose()?, named),
+        ("resources/list", _) if offered.resources => parse_resource_list(text, read.transpose()?),
         ("resources/templates/list", _) if offered.resources => {
             no_cursor(read.transpose()?.as_ref())?;
             Ok(ClientRequest::ListTemplates)
         }
         ("resources/read", _) if offered.resources => {
-            parse_resource_read(read.transpose()?, named.is_some())
+            parse_resource_read(text, read.transpose()?, named.is_some())
         }
         _ => Err(source.unknown_method(method, *era)),
     }
 }
 
-fn parse_initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+fn parse_initialize<'a>(
+    text: &'a str,
+    params: Option<Params<'a, '_>>,
+) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
     let revision = params
         .revision
         .and_then(parse_string)
         .ok_or_else(|| Wire::invalid_params("params.protocolVersion must be a string"))?;
-    let (client_name, client_version) = parse_client_info(params.client);
+    let (client_name, client_version) = parse_client_info(text, params.client);
     Ok(ClientRequest::Initialize {
         revision: handshake_revision(&revision).unwrap_or(OFFERED_REVISION),
         client_name,
@@ -408,31 +416,40 @@ fn parse_initialize<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>,
     })
 }
 
-fn parse_list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+fn parse_list<'a>(params: Option<Params<'a, '_>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
     no_cursor(params.as_ref())?;
     Ok(ClientRequest::List)
 }
 
 /// Refuses a cursor, for lists of one page.
-fn no_cursor(params: Option<&Params<'_>>) -> Result<(), Fault<Wire>> {
+fn no_cursor(params: Option<&Params<'_, '_>>) -> Result<(), Fault<Wire>> {
     match params.and_then(|params| params.cursor) {
         None => Ok(()),
         Some(_) => Err(unknown_cursor()),
     }
 }
 
-fn parse_resource_list<'a>(params: Option<Params<'a>>) -> Result<ClientRequest<'a>, Fault<Wire>> {
+fn parse_resource_list<'a>(
+    text: &'a str,
+    params: Option<Params<'a, '_>>,
+) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.unwrap_or_default();
     let arguments = match params.cursor {
         None => None,
         Some(cursor) if cursor.starts_with('"') => Some(format!(r#"{{"cursor":{cursor}}}"#)),
         Some(_) => return Err(unknown_cursor()),
     };
-    Ok(resource_call(ResourceMethod::List, arguments, &params.meta))
+    Ok(resource_call(
+        text,
+        ResourceMethod::List,
+        arguments,
+        &params.meta,
+    ))
 }
 
 fn parse_resource_read<'a>(
-    params: Option<Params<'a>>,
+    text: &'a str,
+    params: Option<Params<'a, '_>>,
     has_uri: bool,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
@@ -442,6 +459,7 @@ fn parse_resource_read<'a>(
         None => return Err(Wire::invalid_params("params.uri is missing")),
     };
     Ok(resource_call(
+        text,
         ResourceMethod::Read,
         Some(arguments),
         &params.meta,
@@ -449,15 +467,16 @@ fn parse_resource_read<'a>(
 }
 
 fn resource_call<'a>(
+    text: &'a str,
     method: ResourceMethod,
     arguments: Option<String>,
-    meta: &Meta<'a>,
+    meta: &Meta<'a, '_>,
 ) -> ClientRequest<'a> {
-    let (client_name, client_version) = parse_client_info(meta.client);
+    let (client_name, client_version) = parse_client_info(text, meta.client);
     ClientRequest::Call(ToolCall {
         target: CallTarget::Resources(method),
         name: Cow::Borrowed(method.name()),
-        arguments: arguments.map(Cow::Owned),
+        arguments: arguments.map(IndexedText::from),
         progress: meta.progress,
         client_name,
         client_version,
@@ -466,7 +485,8 @@ fn resource_call<'a>(
 }
 
 fn parse_call<'a>(
-    params: Option<Params<'a>>,
+    text: &'a str,
+    params: Option<Params<'a, '_>>,
     name: Option<Cow<'a, str>>,
 ) -> Result<ClientRequest<'a>, Fault<Wire>> {
     let params = params.ok_or_else(|| Wire::invalid_params("params is missing"))?;
@@ -475,11 +495,11 @@ fn parse_call<'a>(
         (None, None) => return Err(Wire::invalid_params("params.name is missing")),
         (Some(_), None) => return Err(Wire::invalid_params("params.name must be a string")),
     };
-    let (client_name, client_version) = parse_client_info(params.meta.client);
+    let (client_name, client_version) = parse_client_info(text, params.meta.client);
     Ok(ClientRequest::Call(ToolCall {
         target: CallTarget::Tool,
         name,
-        arguments: params.arguments.map(Cow::Borrowed),
+        arguments: params.arguments.map(|arguments| arguments.to_indexed()),
         progress: params.meta.progress,
         client_name,
         client_version,

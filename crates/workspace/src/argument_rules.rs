@@ -7,6 +7,7 @@ use crate::tools::{ChangeRequest, PlanChoice, RequestedChange};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
+use candor_street::{JsonKind, JsonRef};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ fn outcome<T>(parsed: Option<T>, violations: Violations) -> Result<Option<T>, Vi
 }
 
 /// Parses the arguments of `write_file`.
-pub(crate) fn parse_write(arguments: &Value) -> Result<Option<ChangeRequest>, Violations> {
+pub(crate) fn parse_write(arguments: JsonRef<'_>) -> Result<Option<ChangeRequest>, Violations> {
     let mut violations = Violations::default();
     let change = change(arguments, &ArgumentPath::default(), &mut violations);
     let request = change.and_then(|change| request(arguments, vec![change]));
@@ -30,9 +31,10 @@ pub(crate) fn parse_write(arguments: &Value) -> Result<Option<ChangeRequest>, Vi
 }
 
 /// Parses the arguments of `apply_changes`.
-pub(crate) fn parse_changes(arguments: &Value) -> Result<Option<ChangeRequest>, Violations> {
+pub(crate) fn parse_changes(arguments: JsonRef<'_>) -> Result<Option<ChangeRequest>, Violations> {
     let mut violations = Violations::default();
-    let changes = arguments.get("changes").and_then(Value::as_array);
+    let changes = arguments.get("changes");
+    let changes = changes.filter(|changes| changes.kind() == JsonKind::Array);
     let parsed = changes.map(|changes| {
         let parse = |(index, value)| {
             let at = ArgumentPath(vec![
@@ -43,7 +45,7 @@ pub(crate) fn parse_changes(arguments: &Value) -> Result<Option<ChangeRequest>, 
             deletion(value, &at, &mut violations);
             change
         };
-        let parsed: Vec<_> = changes.iter().enumerate().map(parse).collect();
+        let parsed: Vec<_> = changes.items().enumerate().map(parse).collect();
         parsed.into_iter().collect::<Option<Vec<_>>>()
     });
     let request = parsed
@@ -52,13 +54,13 @@ pub(crate) fn parse_changes(arguments: &Value) -> Result<Option<ChangeRequest>, 
     outcome(request, violations)
 }
 
-fn request(arguments: &Value, changes: Vec<RequestedChange>) -> Option<ChangeRequest> {
+fn request(arguments: JsonRef<'_>, changes: Vec<RequestedChange>) -> Option<ChangeRequest> {
     let by = PlanChoice::deserialize(arguments).ok()?;
     Some(ChangeRequest { changes, by })
 }
 
 /// Parses the plan in the arguments.
-pub(crate) fn parse_plan(arguments: &Value) -> Result<Option<Plan>, Violations> {
+pub(crate) fn parse_plan(arguments: JsonRef<'_>) -> Result<Option<Plan>, Violations> {
     let mut violations = Violations::default();
     one_of(
         arguments,
@@ -66,11 +68,11 @@ pub(crate) fn parse_plan(arguments: &Value) -> Result<Option<Plan>, Violations> 
         &ArgumentPath::default(),
         &mut violations,
     );
-    let text = arguments.get("content").and_then(Value::as_str);
-    let object = arguments.get("plan").filter(|plan| plan.is_object());
+    let text = arguments.get_or_null("content").as_str();
+    let object = arguments.get("plan").filter(JsonRef::is_object);
     let (member, parsed) = match (object, text) {
         (Some(plan), _) => ("plan", Plan::from_value(plan).map(Some)),
-        (None, Some(text)) => ("content", parse(text).map(Some)),
+        (None, Some(text)) => ("content", parse(&text).map(Some)),
         (None, None) => ("content", Ok(None)),
     };
     let plan = parsed.unwrap_or_else(|error| {
@@ -86,25 +88,25 @@ pub(crate) fn no_plan(member: &str, error: &PlanError) -> Violation {
         path: member_of(&ArgumentPath::default(), member),
         // Every way of not being a plan is reported as a wrong form.
         keyword: "format",
-        message: error.to_string(),
-        params: json!({ "format": "plan" }),
+        message: error.to_string().into(),
+        params: json!({ "format": "plan" }).into(),
         value: excerpt(&Value::Null),
-        expected: String::from("a plan"),
+        expected: "a plan".into(),
         hint: Some(String::from("see the schema of save_plan")),
     }
 }
 
 /// The content of a file and its encoding.
 #[derive(Deserialize)]
-struct ContentArguments<'a> {
-    content: Option<&'a str>,
+struct ContentArguments {
+    content: Option<String>,
     #[serde(default)]
     encoding: ContentEncoding,
 }
 
 /// Parses one change. Returns `None` if its form is wrong.
 fn change(
-    value: &Value,
+    value: JsonRef<'_>,
     at: &ArgumentPath,
     violations: &mut Violations,
 ) -> Option<RequestedChange> {
@@ -112,7 +114,7 @@ fn change(
     let ContentArguments { content, encoding } = ContentArguments::deserialize(value).ok()?;
     let mut change = RequestedChange::deserialize(value).ok()?;
     change.content = match encoding {
-        ContentEncoding::Utf8 => content.map(|text| text.as_bytes().to_vec()),
+        ContentEncoding::Utf8 => content.map(String::into_bytes),
         ContentEncoding::Base64 => decoded,
     };
     Some(change)
@@ -120,16 +122,16 @@ fn change(
 
 /// Decodes a content in base64, and checks what may stand beside a content.
 fn base64_content(
-    value: &Value,
+    value: JsonRef<'_>,
     at: &ArgumentPath,
     violations: &mut Violations,
 ) -> Option<Vec<u8>> {
-    let is_base64 = value.get("encoding") == Some(&json!("base64"));
-    let content = value.get("content").and_then(Value::as_str);
+    let is_base64 = value.get_or_null("encoding").as_str().as_deref() == Some("base64");
+    let content = value.get_or_null("content").as_str();
     let decoded = content.filter(|_| is_base64).and_then(|content| {
-        let decoded = STANDARD.decode(content);
+        let decoded = STANDARD.decode(content.as_bytes());
         decoded
-            .map_err(|_| violations.push(undecodable(content, at)))
+            .map_err(|_| violations.push(undecodable(&content, at)))
             .ok()
     });
     one_of(value, &WAYS, at, violations);
@@ -137,10 +139,10 @@ fn base64_content(
         violations.push(Violation {
             path: member_of(at, "encoding"),
             keyword: "dependentRequired",
-            message: String::from("must have content beside it"),
-            params: json!({ "property": "encoding", "deps": "content" }),
+            message: "must have content beside it".into(),
+            params: json!({ "property": "encoding", "deps": "content" }).into(),
             value: excerpt(&json!("base64")),
-            expected: String::from("utf8"),
+            expected: "utf8".into(),
             hint: Some(String::from("edits and patches are text")),
         });
     }
@@ -151,10 +153,10 @@ fn undecodable(content: &str, at: &ArgumentPath) -> Violation {
     Violation {
         path: member_of(at, "content"),
         keyword: "contentEncoding",
-        message: String::from("must be valid base64"),
-        params: json!({ "contentEncoding": "base64" }),
+        message: "must be valid base64".into(),
+        params: json!({ "contentEncoding": "base64" }).into(),
         value: excerpt(&json!({ "bytes": content.len() })),
-        expected: String::from("base64 with its padding"),
+        expected: "base64 with its padding".into(),
         hint: Some(String::from(
             "encode the bytes again, or leave encoding out for text",
         )),
@@ -163,14 +165,14 @@ fn undecodable(content: &str, at: &ArgumentPath) -> Violation {
 
 /// Checks that a deletion is `true`, has no other content, and has the hash of the file that it
 /// deletes.
-fn deletion(value: &Value, at: &ArgumentPath, violations: &mut Violations) {
+fn deletion(value: JsonRef<'_>, at: &ArgumentPath, violations: &mut Violations) {
     let given = WAYS.iter().find(|way| value.get(**way).is_some());
-    match (value.get("delete"), given) {
-        (Some(Value::Bool(true)), Some(way)) => violations.push(choose(at, "delete", way)),
-        (Some(Value::Bool(true)), None) if value.get("previous_hash").is_none() => {
+    match (value.get_or_null("delete").as_bool(), given) {
+        (Some(true), Some(way)) => violations.push(choose(at, "delete", way)),
+        (Some(true), None) if value.get("previous_hash").is_none() => {
             violations.push(missing(at, "previous_hash", "read the file for its hash"));
         }
-        (Some(Value::Bool(false)), None) => {
+        (Some(false), None) => {
             violations.push(missing(at, "content", "or edits, or a patch"));
         }
         _ => {}
@@ -181,16 +183,16 @@ fn missing(at: &ArgumentPath, name: &str, hint: &str) -> Violation {
     Violation {
         path: at.clone(),
         keyword: "required",
-        message: format!("must have required property '{name}'"),
-        params: json!({ "missingProperty": name }),
+        message: format!("must have required property '{name}'").into(),
+        params: json!({ "missingProperty": name }).into(),
         value: excerpt(&Value::Null),
-        expected: name.to_owned(),
+        expected: name.into(),
         hint: Some(hint.to_owned()),
     }
 }
 
 /// Checks that at most one of these members is present.
-fn one_of(value: &Value, names: &[&str], at: &ArgumentPath, violations: &mut Violations) {
+fn one_of(value: JsonRef<'_>, names: &[&str], at: &ArgumentPath, violations: &mut Violations) {
     let mut given = names.iter().filter(|name| value.get(**name).is_some());
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         violations.push(choose(at, first, second));
@@ -201,10 +203,10 @@ fn choose(at: &ArgumentPath, one: &str, other: &str) -> Violation {
     Violation {
         path: member_of(at, other),
         keyword: "oneOf",
-        message: format!("must NOT stand beside {one}"),
-        params: json!({ "passingSchemas": null }),
+        message: format!("must NOT stand beside {one}").into(),
+        params: json!({ "passingSchemas": null }).into(),
         value: excerpt(&Value::Null),
-        expected: format!("one of {one} and {other}"),
+        expected: format!("one of {one} and {other}").into(),
         hint: Some(String::from("send one of them")),
     }
 }

@@ -204,7 +204,7 @@ fn client_text(text: impl Display) -> ClientText {
 
 fn named(name: &str, message: &str) -> Cause {
     Cause::Error {
-        message: message.to_owned(),
+        message: message.into(),
         code: None,
         name: name.to_owned(),
     }
@@ -230,14 +230,13 @@ fn argument(member: &str, keyword: &'static str, message: &str, expected: &str) 
     let violation = Violation {
         path: ArgumentPath(path),
         keyword,
-        message: message.to_owned(),
-        params: if is_missing {
-            json!({ "missingProperty": member })
-        } else {
-            json!({})
+        message: message.into(),
+        params: match is_missing {
+            true => json!({ "missingProperty": member }).into(),
+            false => json!({}).into(),
         },
         value: excerpt(&Value::Null),
-        expected: expected.to_owned(),
+        expected: expected.into(),
         hint: Some(expected.to_owned()),
     };
     arguments(std::iter::once(violation).collect())

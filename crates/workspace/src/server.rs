@@ -13,10 +13,10 @@ use crate::{faults, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
 use candor_street::{
-    Call, CallContext, CallOutcome, CallRecord, Clock, Permit, Server, Tool, Tools,
+    Call, CallContext, CallOutcome, CallRecord, Clock, JsonRef, Permit, Server, Tool, Tools,
 };
-use serde_json::Value;
 use std::backtrace::Backtrace;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -115,12 +115,12 @@ impl WorkspaceServer {
         }
     }
 
-    fn claim(&self, arguments: &Value) -> Result<(), Failure> {
-        let claimed = arguments.get("role").and_then(Value::as_str);
+    fn claim(&self, arguments: JsonRef<'_>) -> Result<(), Failure> {
+        let claimed = arguments.get_or_null("role").as_str();
         match claimed.filter(|claimed| Role::parse(claimed) != Some(self.config.role)) {
             None => Ok(()),
             Some(claimed) => Err(Failure::RoleClaim {
-                claimed: claimed.to_owned(),
+                claimed: claimed.into_owned(),
                 role: self.config.role,
             }),
         }
@@ -171,13 +171,8 @@ impl fmt::Debug for WorkspaceServer {
 }
 
 /// Returns the plan and the phase in the arguments, if they are well-formed.
-fn plan_claim(arguments: &Value) -> PlanClaim {
-    let text = |name: &str| {
-        arguments
-            .get(name)
-            .and_then(Value::as_str)
-            .map(String::from)
-    };
+fn plan_claim(arguments: JsonRef<'_>) -> PlanClaim {
+    let text = |name: &str| arguments.get(name)?.as_str().map(Cow::into_owned);
     PlanClaim {
         plan_hash: text("plan_hash").filter(|hash| crate::plan::PlanRef::read(hash).is_some()),
         phase_id: text("phase_id").filter(|id| crate::plan::PhaseId::try_from(id.clone()).is_ok()),
@@ -186,8 +181,7 @@ fn plan_claim(arguments: &Value) -> PlanClaim {
 
 /// Parses the arguments of a call that was refused before its arguments were parsed.
 fn unchecked_claim(call: &Call) -> PlanClaim {
-    let arguments = call.arguments.as_deref().unwrap_or("{}");
-    plan_claim(&serde_json::from_str(arguments).unwrap_or_default())
+    plan_claim(call.argument_values())
 }
 
 impl Server for WorkspaceServer {
@@ -207,7 +201,7 @@ impl Server for WorkspaceServer {
         &self,
         cx: &CallContext<CallNotes>,
         _tool: &Tool<Self>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Workspace>> {
         let claim = plan_claim(arguments);
         cx.notes.update(|notes| notes.claim = Some(claim));
@@ -220,7 +214,7 @@ impl Server for WorkspaceServer {
         &self,
         fault: Fault<Workspace>,
         cx: &CallContext<CallNotes>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Fault<Workspace> {
         let claim = plan_claim(arguments);
         cx.notes.update(|notes| notes.claim = Some(claim));

@@ -4,9 +4,10 @@ use crate::registries::REGISTRIES;
 use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_fault::{
-    Answer, AnyFault, CallFacts, Code, CodeRow, Dialect, Fault, Refusal, ReplayAnswers, Timestamp,
-    ToolOutput,
+    Answer, AnyFault, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, Refusal, ReplayAnswers,
+    Timestamp, ToolOutput,
 };
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The neutral dialect without codes of a server.
@@ -24,6 +25,13 @@ static ROWS: LazyLock<Vec<CodeRow>> = LazyLock::new(|| {
 
 static CODES: LazyLock<Vec<AnyCode>> = LazyLock::new(|| (0..ROWS.len()).map(AnyCode).collect());
 
+/// The index of each row, by dialect and code.
+static INDEXES: LazyLock<HashMap<(&str, CodeValue), usize>> = LazyLock::new(|| {
+    let rows = ROWS.iter().enumerate();
+    rows.map(|(index, row)| ((row.dialect, row.code), index))
+        .collect()
+});
+
 /// A code of any dialect: the index of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AnyCode(usize);
@@ -32,8 +40,9 @@ impl AnyCode {
     /// Returns the code of a registry's row.
     fn of(row: &CodeRow) -> Self {
         AnyCode(
-            ROWS.iter()
-                .position(|known| known.has_key_of(row))
+            INDEXES
+                .get(&(row.dialect, row.code))
+                .copied()
                 .unwrap_or_default(),
         )
     }

@@ -143,10 +143,10 @@ fn wrong_argument(
     let violation = Violation {
         path: ArgumentPath(members.chain(index.map(PathStep::Item)).collect()),
         keyword: "enum",
-        message: String::from("must be equal to one of the allowed values"),
-        params: json!({}),
+        message: "must be equal to one of the allowed values".into(),
+        params: json!({}).into(),
         value: excerpt(value),
-        expected,
+        expected: expected.into(),
         hint,
     };
     let violations: Violations = [violation].into_iter().collect();

@@ -238,7 +238,7 @@ fn wrong_lines(lines: [u64; 2], total: u64) -> Violation {
         false => "begin behind the last line",
     };
     Violation {
-        params: json!({ "total_lines": total }),
+        params: json!({ "total_lines": total }).into(),
         ..violation(
             "lines",
             "lines",
@@ -252,7 +252,7 @@ fn wrong_lines(lines: [u64; 2], total: u64) -> Violation {
 fn wrong_range(range: [u64; 2], reason: &str, text: &str) -> Violation {
     let total = text.len();
     Violation {
-        params: json!({ "total_bytes": total }),
+        params: json!({ "total_bytes": total }).into(),
         ..violation(
             "range",
             "range",

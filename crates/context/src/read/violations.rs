@@ -18,10 +18,10 @@ pub(crate) fn violation(
     Violation {
         path: ArgumentPath(vec![PathStep::Member(member.to_owned())]),
         keyword,
-        message,
-        params: json!({}),
+        message: message.into(),
+        params: json!({}).into(),
         value: excerpt(value),
-        expected,
+        expected: expected.into(),
         hint: None,
     }
 }
@@ -46,10 +46,10 @@ pub(crate) fn missing(member: &str, expected: String, hint: String) -> Violation
     Violation {
         path: ArgumentPath::default(),
         keyword: "required",
-        message: format!("must have required property '{member}'"),
-        params: json!({ "missingProperty": member }),
+        message: format!("must have required property '{member}'").into(),
+        params: json!({ "missingProperty": member }).into(),
         value: excerpt(&json!({})),
-        expected,
+        expected: expected.into(),
         hint: Some(hint),
     }
 }

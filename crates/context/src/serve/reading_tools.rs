@@ -15,7 +15,7 @@ use crate::read::violations::{lines_and_range, missing_cache, of_query};
 use crate::serve::answer_room::AnswerSpace;
 use crate::serve::reading_server::ReadingServer;
 use candor_fault::{Fault, ToolOutput, ToolResult, Violations};
-use candor_street::{CallContext, Reply, Tool};
+use candor_street::{CallContext, JsonRef, Reply, Tool};
 use serde::de::{self, Deserialize, Deserializer, Unexpected};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -97,12 +97,11 @@ fn budget_or_default(budget: Option<TokenBudget>) -> Option<TokenBudget> {
 }
 
 /// Parses the arguments of `context_search`. The schema reports a wrong form.
-fn parse_search(arguments: &Value) -> Result<Option<SearchRequest>, Violations> {
-    let text = arguments.get("query").and_then(Value::as_str);
-    if let Some(text) = text
-        && let Err(Failure::Query(flaw)) = Query::new(text)
+fn parse_search(arguments: JsonRef<'_>) -> Result<Option<SearchRequest>, Violations> {
+    if let Some(text) = arguments.get_or_null("query").as_str()
+        && let Err(Failure::Query(flaw)) = Query::new(&text)
     {
-        return Err(Violations::from_iter([of_query(&flaw, text)]));
+        return Err(Violations::from_iter([of_query(&flaw, &text)]));
     }
     let parsed = SearchArguments::deserialize(arguments).ok();
     Ok(parsed.and_then(|parsed| {
@@ -115,9 +114,9 @@ fn parse_search(arguments: &Value) -> Result<Option<SearchRequest>, Violations> 
 }
 
 /// Parses the arguments of `context_get`.
-fn parse_get(arguments: &Value) -> Result<Option<DocumentRequest>, Violations> {
+fn parse_get(arguments: JsonRef<'_>) -> Result<Option<DocumentRequest>, Violations> {
     if let (Some(_), Some(range)) = (arguments.get("lines"), arguments.get("range")) {
-        return Err(Violations::from_iter([lines_and_range(range)]));
+        return Err(Violations::from_iter([lines_and_range(&range.to_value())]));
     }
     let parsed = GetArguments::deserialize(arguments).ok();
     Ok(parsed.and_then(|parsed| {
@@ -138,7 +137,7 @@ fn parse_get(arguments: &Value) -> Result<Option<DocumentRequest>, Violations> {
 }
 
 /// Parses the arguments of `context_list`.
-fn parse_list(arguments: &Value) -> Result<Option<ListRequest>, Violations> {
+fn parse_list(arguments: JsonRef<'_>) -> Result<Option<ListRequest>, Violations> {
     let has = |name: &str| arguments.get(name).is_some();
     if !has("cache") && (has("under") || has("after")) {
         return Err(Violations::from_iter([missing_cache()]));
@@ -187,7 +186,7 @@ fn tool<T, F>(
     (name, description): (&'static str, &'static str),
     schema: Value,
     members: &[&str],
-    parse: fn(&Value) -> Result<Option<T>, Violations>,
+    parse: fn(JsonRef<'_>) -> Result<Option<T>, Violations>,
     run: impl Fn(Arc<ReadingServer>, T, CallContext) -> F + Send + Sync + 'static,
 ) -> Tool<ReadingServer>
 where

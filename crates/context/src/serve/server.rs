@@ -11,8 +11,7 @@ use crate::serve::answer_room::{AnswerRoom, AnswerSpace, MAX_WAITING_ANSWERS, re
 use crate::serve::open_caches::{ChangeDetection, OpenCaches};
 use crate::serve::tools;
 use candor_fault::Fault;
-use candor_street::{CallContext, Clock, Reply, Server, ToolNames, Tools, reply_text};
-use serde_json::Value;
+use candor_street::{CallContext, Clock, JsonRef, Reply, Server, ToolNames, Tools, reply_text};
 use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -179,7 +178,7 @@ impl Server for ContextServer {
         &self,
         fault: Fault<Context>,
         _: &CallContext,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Fault<Context> {
         faults::prefer_query_failure(fault, arguments)
     }

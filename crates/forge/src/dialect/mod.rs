@@ -142,7 +142,7 @@ fn hint(violation: &Violation) -> Option<ArgumentHint<'_>> {
 fn validation_message(violations: &Violations) -> String {
     const BEGINNING: &str = "Validation errors: ";
     const BETWEEN: &str = "; ";
-    let shown = violations.shown().iter().map(|one| one.message.as_str());
+    let shown = violations.shown().iter().map(|one| &*one.message);
     let length: usize = shown.clone().map(|one| one.len() + BETWEEN.len()).sum();
     let mut message = String::with_capacity(BEGINNING.len() + length);
     message.push_str(BEGINNING);

@@ -3,20 +3,23 @@
 
 use super::commit::{CommitArguments, CommitFile};
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
+use candor_street::{JsonKind, JsonRef};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Parses the arguments of `commit_files`. Returns `None` if their form is wrong.
-pub(super) fn parse_commit(arguments: &Value) -> Result<Option<CommitArguments>, Violations> {
-    let files = arguments.get("files").and_then(Value::as_array);
+pub(super) fn parse_commit(arguments: JsonRef<'_>) -> Result<Option<CommitArguments>, Violations> {
+    let files = arguments.get("files");
+    let files = files.filter(|files| files.kind() == JsonKind::Array);
     let mut first = BTreeMap::new();
     let mut violations = Violations::default();
     let mut parsed = files.map(|_| Vec::new());
-    for (index, value) in files.into_iter().flatten().enumerate() {
-        if let Some(path) = value.get("path").and_then(Value::as_str) {
-            match first.get(path) {
-                Some(earlier) => violations.push(repeated(index, *earlier, path)),
+    let items = files.into_iter().flat_map(|files| files.items());
+    for (index, value) in items.enumerate() {
+        if let Some(path) = value.get_or_null("path").as_str() {
+            match first.get(&path) {
+                Some(earlier) => violations.push(repeated(index, *earlier, &path)),
                 None => _ = first.insert(path, index),
             }
         }
@@ -25,7 +28,9 @@ pub(super) fn parse_commit(arguments: &Value) -> Result<Option<CommitArguments>,
             &mut parsed,
         ) {
             (Ok(Some(file)), Some(parsed)) => parsed.push(file),
-            (Ok(None), _) => violations.push(undecodable(index, &value["content"])),
+            (Ok(None), _) => {
+                violations.push(undecodable(index, &value.get_or_null("content").to_value()))
+            }
             (Ok(Some(_)), None) => {}
             (Err(_), parsed) => *parsed = None,
         }
@@ -53,10 +58,10 @@ fn repeated(index: usize, earlier: usize, path: &str) -> Violation {
     Violation {
         path: place(index, "path"),
         keyword: "uniquePath",
-        message: String::from("must NOT repeat a path"),
-        params: json!({ "i": index, "j": earlier }),
+        message: "must NOT repeat a path".into(),
+        params: json!({ "i": index, "j": earlier }).into(),
         value: excerpt(&json!(path)),
-        expected: String::from("a path that no other file has"),
+        expected: "a path that no other file has".into(),
         hint: Some(format!(
             "files/{earlier} has the same path: give each path once"
         )),
@@ -67,10 +72,10 @@ fn undecodable(index: usize, content: &Value) -> Violation {
     Violation {
         path: place(index, "content"),
         keyword: "contentEncoding",
-        message: String::from("must be valid base64"),
-        params: json!({ "contentEncoding": "base64" }),
+        message: "must be valid base64".into(),
+        params: json!({ "contentEncoding": "base64" }).into(),
         value: excerpt(content),
-        expected: String::from("valid base64"),
+        expected: "valid base64".into(),
         hint: Some(String::from(
             "give plain text with `encoding` utf8, or standard base64 with padding",
         )),

@@ -24,19 +24,19 @@ enum CommitFileEncoding {
 }
 
 #[derive(Deserialize)]
-pub(super) struct CommitFile<'a> {
+pub(super) struct CommitFile {
     path: String,
-    content: &'a str,
+    content: String,
     #[serde(default)]
     encoding: CommitFileEncoding,
 }
 
-impl CommitFile<'_> {
+impl CommitFile {
     /// Decodes the content. Returns `None` if it is not valid base64.
     pub(super) fn decode(self) -> Option<NewFile> {
         let path = self.path;
         let bytes = match self.encoding {
-            CommitFileEncoding::Utf8 => self.content.as_bytes().to_vec(),
+            CommitFileEncoding::Utf8 => self.content.into_bytes(),
             CommitFileEncoding::Base64 => STANDARD.decode(self.content).ok()?,
         };
         Some(NewFile { path, bytes })

@@ -17,7 +17,7 @@ use crate::server::ForgeServer;
 use crate::{Failure, fields};
 use candor_fault::{Fault, Violations};
 use candor_schema::Int;
-use candor_street::{CallContext, Reply, Tool, reply};
+use candor_street::{CallContext, JsonRef, Reply, Tool, reply};
 pub use contents::MAX_FILE_BYTES;
 pub use pulls::MAX_PATCH_BYTES;
 pub use repositories::MAX_README_BYTES;
@@ -101,7 +101,7 @@ where
 /// As [`write_tool`], for arguments with rules that no schema can state.
 fn write_tool_with_parser<T, A, F>(
     spec: ToolSpec,
-    parse: fn(&Value) -> Result<Option<T>, Violations>,
+    parse: fn(JsonRef<'_>) -> Result<Option<T>, Violations>,
     run: impl Fn(Arc<ForgeServer>, BackendContext, T) -> F + Send + Sync + 'static,
 ) -> Tool<ForgeServer>
 where

@@ -51,9 +51,9 @@ fn text_structure_and_error_contain_the_same_object() {
 
 fn bad_address() -> Fault<Orders> {
     let email = Violation {
-        params: json!({ "format": "email" }),
+        params: json!({ "format": "email" }).into(),
         value: excerpt(&json!("nobody")),
-        expected: String::from("an e-mail address"),
+        expected: "an e-mail address".into(),
         ..violation(
             "/order/customer/email",
             "format",
@@ -74,7 +74,7 @@ fn several() -> Fault<Orders> {
         ..unknown("/order", "lineitems")
     };
     let quantity = Violation {
-        expected: String::from("an integer of at least 1"),
+        expected: "an integer of at least 1".into(),
         value: excerpt(&json!(-4)),
         ..violation("/order/lineItems/0/quantity", "minimum", "must be >= 1")
     };

@@ -7,15 +7,16 @@ use crate::faults::violation;
 use crate::model::{AmountText, Currency, amount_violation};
 use crate::{OrderOperation, cursor};
 use candor_fault::Violations;
+use candor_street::JsonRef;
 use serde::Deserialize as _;
-use serde_json::Value;
+use std::borrow::Cow;
 
 /// Checks the currency and the countries of a new order, and its amounts if the currency is given.
-pub(super) fn check_new_order(arguments: &Value) -> Violations {
-    let order = &arguments["order"];
+pub(super) fn check_new_order(arguments: JsonRef<'_>) -> Violations {
+    let order = arguments.get_or_null("order");
     let mut broken = Vec::new();
-    if let Some(code) = capitals(&order["currency"], 3) {
-        match Currency::read(code) {
+    if let Some(code) = capitals(order.get_or_null("currency"), 3) {
+        match Currency::read(&code) {
             Some(currency) => check_amounts(order, currency, &mut broken),
             None => broken.push(RuleViolation::new("order.currency", OrderRule::Currency)),
         }
@@ -25,16 +26,16 @@ pub(super) fn check_new_order(arguments: &Value) -> Violations {
 }
 
 /// Checks the countries of an update.
-pub(super) fn check_updates(arguments: &Value) -> Violations {
+pub(super) fn check_updates(arguments: JsonRef<'_>) -> Violations {
     let mut broken = Vec::new();
-    check_countries("updates", &arguments["updates"], &mut broken);
+    check_countries("updates", arguments.get_or_null("updates"), &mut broken);
     broken.iter().map(violation).collect()
 }
 
 /// Parses the arguments of a query, and checks its ranges and its cursor.
 pub(super) fn parse_query(
     operation: OrderOperation,
-    arguments: &Value,
+    arguments: JsonRef<'_>,
 ) -> Result<Option<ParsedQuery>, Violations> {
     let times = TimeFilters::read(arguments);
     let mut broken = times.inverted_ranges();
@@ -42,10 +43,13 @@ pub(super) fn parse_query(
     let asked = QueryArguments::deserialize(arguments).ok();
     let asked = asked.filter(|_| times.are_texts());
     let query = asked.map(|asked| asked.query(operation, &times));
-    let has_cursor = |text: &str| (1..=cursor::MAX_CURSOR).contains(&text.len());
+    let has_cursor = |text: Cow<'_, str>| (1..=cursor::MAX_CURSOR).contains(&text.len());
     if let Some(Err(wrong)) = &query
         && wrong.rule == OrderRule::Cursor
-        && arguments["cursor"].as_str().is_some_and(has_cursor)
+        && arguments
+            .get_or_null("cursor")
+            .as_str()
+            .is_some_and(has_cursor)
     {
         broken.push(wrong.clone());
     }
@@ -55,12 +59,17 @@ pub(super) fn parse_query(
     }
 }
 
-fn check_amounts(order: &Value, currency: Currency, broken: &mut Vec<RuleViolation>) {
-    let lines = order["lineItems"].as_array();
-    for (index, line) in lines.into_iter().flatten().enumerate() {
+fn check_amounts(order: JsonRef<'_>, currency: Currency, broken: &mut Vec<RuleViolation>) {
+    let lines = order.get_or_null("lineItems").items();
+    for (index, line) in lines.enumerate() {
         let field = |name| format!("order.lineItems.{index}.{name}");
-        let mut amount = |name| check_amount(&field(name), &line[name], currency, broken);
-        let (price, discount) = (amount("unitPrice"), amount("unitDiscount"));
+        let (price, discount) = (line.get("unitPrice"), line.get("unitDiscount"));
+        let (price, discount) = (price.and_then(text), discount.and_then(text));
+        let mut amount = |name, text| check_amount(&field(name), text, currency, broken);
+        let price = price.as_deref().and_then(|text| amount("unitPrice", text));
+        let discount = discount
+            .as_deref()
+            .and_then(|text| amount("unitDiscount", text));
         if discount
             .zip(price)
             .is_some_and(|(discount, price)| discount.is_larger_than(price))
@@ -70,19 +79,25 @@ fn check_amounts(order: &Value, currency: Currency, broken: &mut Vec<RuleViolati
         }
     }
     for name in ["subTotal", "discountTotal", "total"] {
-        check_amount(&format!("order.{name}"), &order[name], currency, broken);
+        if let Some(text) = order.get(name).and_then(text) {
+            check_amount(&format!("order.{name}"), &text, currency, broken);
+        }
     }
+}
+
+fn text(value: JsonRef<'_>) -> Option<Cow<'_, str>> {
+    value.as_str()
 }
 
 /// Checks an amount by the length of its text. It is converted to a number once, later, when the
 /// request is deserialized.
 fn check_amount<'a>(
     field: &str,
-    value: &'a Value,
+    text: &'a str,
     currency: Currency,
     broken: &mut Vec<RuleViolation>,
 ) -> Option<AmountText<'a>> {
-    let text = value.as_str().filter(|text| has_amount_form(text))?;
+    let text = Some(text).filter(|text| has_amount_form(text))?;
     let amount = AmountText::split(text).ok()?;
     match amount.check(currency) {
         Ok(()) => Some(amount),
@@ -102,9 +117,10 @@ fn has_amount_form(text: &str) -> bool {
     digits(whole, 15) && digits(part, 4)
 }
 
-fn check_countries(parent: &str, value: &Value, broken: &mut Vec<RuleViolation>) {
+fn check_countries(parent: &str, value: JsonRef<'_>, broken: &mut Vec<RuleViolation>) {
     for name in ["shippingAddress", "billingAddress"] {
-        if capitals(&value[name]["country"], 2).is_some_and(|code| !is_country(code)) {
+        let country = value.get_or_null(name).get_or_null("country");
+        if capitals(country, 2).is_some_and(|code| !is_country(&code)) {
             let field = format!("{parent}.{name}.country");
             broken.push(RuleViolation::new(field, OrderRule::Country));
         }
@@ -112,9 +128,10 @@ fn check_countries(parent: &str, value: &Value, broken: &mut Vec<RuleViolation>)
 }
 
 /// Returns the text if the schema admits it: exactly this many capital letters.
-fn capitals(value: &Value, length: usize) -> Option<&str> {
-    let is_code =
-        |code: &&str| code.len() == length && code.bytes().all(|byte| byte.is_ascii_uppercase());
+fn capitals(value: JsonRef<'_>, length: usize) -> Option<Cow<'_, str>> {
+    let is_code = |code: &Cow<'_, str>| {
+        code.len() == length && code.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
     value.as_str().filter(is_code)
 }
 

@@ -9,9 +9,8 @@ use crate::server::OrdersServer;
 use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
 use candor_fault::Fault;
 use candor_schema::Int;
-use candor_street::{CallContext, Reply, Tool};
+use candor_street::{CallContext, JsonRef, Reply, Tool};
 use serde::Deserialize;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// The filters by creation and update time.
@@ -89,20 +88,20 @@ fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
 }
 
 /// The filters by time, in the order of [`TIMES`], each with the instant that it is.
-pub(super) struct TimeFilters<'a>([(&'a Value, Option<UtcTime>); 4]);
+pub(super) struct TimeFilters<'a>([(JsonRef<'a>, Option<UtcTime>); 4]);
 
 impl TimeFilters<'_> {
-    pub(super) fn read(arguments: &Value) -> TimeFilters<'_> {
+    pub(super) fn read(arguments: JsonRef<'_>) -> TimeFilters<'_> {
         TimeFilters(TIMES.map(|name| {
-            let value = &arguments[name];
-            (value, value.as_str().and_then(UtcTime::read))
+            let value = arguments.get_or_null(name);
+            (value, value.as_str().as_deref().and_then(UtcTime::read))
         }))
     }
 
     /// Returns a violation for each range that ends before it starts.
     pub(super) fn inverted_ranges(&self) -> Vec<RuleViolation> {
         let ranges = TIMES.chunks_exact(2).zip(self.0.chunks_exact(2));
-        let is_inverted = |times: &[(&Value, Option<UtcTime>)]| matches!(times, [(_, Some(min)), (_, Some(max))] if max < min);
+        let is_inverted = |times: &[(JsonRef<'_>, Option<UtcTime>)]| matches!(times, [(_, Some(min)), (_, Some(max))] if max < min);
         let inverted = ranges.filter(|(_, times)| is_inverted(times));
         inverted
             .map(|(names, _)| RuleViolation::new(names[1], OrderRule::Range))

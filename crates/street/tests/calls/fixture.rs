@@ -6,8 +6,8 @@ use candor_fault::codes::candor as core;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Cause, Dialect, Fault, Receipt, Timestamp, ToolOutput};
 use candor_street::{
-    Call, CallContext, CallOutcome, CallRecord, Dispatcher, MetricsHub, Pending, Permit, Reply,
-    Server, Tool, Tools, reply,
+    Call, CallContext, CallOutcome, CallRecord, Dispatcher, JsonRef, MetricsHub, Pending, Permit,
+    Reply, Server, Tool, Tools, reply,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -117,9 +117,9 @@ impl Server for RecordingServer {
         &self,
         _: &CallContext,
         _: &Tool<Self>,
-        arguments: &Value,
+        arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Neutral>> {
-        self.events.push(format!("guard {arguments}"));
+        self.events.push(format!("guard {arguments:?}"));
         if self.refuse_guard {
             Err(core::Limited.fault())
         } else {
@@ -254,7 +254,7 @@ pub(crate) fn call(name: &str, steps: &[&str]) -> Call {
 
 pub(crate) fn raw_call(name: &str, arguments: Option<String>) -> Call {
     Call {
-        arguments,
+        arguments: arguments.map(Into::into),
         ..candor_call_fixtures::call(name, "")
     }
 }

@@ -14,6 +14,7 @@ use crate::write::write_notification;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, Class, Dialect, Fault, Refusal};
+use candor_json::{IndexedText, JsonRef};
 use candor_street::{
     Call, ClientInfo, Dispatcher, Era, HeldUntilWritten, MetricsHub, Peer, PendingCall, Progress,
     ProgressSink, Server, Tool,
@@ -229,7 +230,9 @@ impl<S: Server> Endpoint<S> {
         if era == Era::Handshake || marked.is_empty() {
             return Ok(());
         }
-        check_header_arguments(marked, called.arguments.as_deref(), |name| {
+        let arguments = called.arguments.as_ref().map(IndexedText::root);
+        let arguments = arguments.unwrap_or(JsonRef::EMPTY_OBJECT);
+        check_header_arguments(marked, arguments, |name| {
             let mut all = headers.get_all(name).iter();
             match (all.next(), all.next()) {
                 (None, _) => HeaderLookup::Absent,
@@ -419,7 +422,7 @@ fn make_call(
     Arc::new(Call {
         target: called.target,
         name: called.name.into_owned(),
-        arguments: called.arguments.map(Into::into),
+        arguments: called.arguments,
         era,
         id: id.to_owned(),
         peer,

@@ -314,7 +314,7 @@ impl<S: Server> StdioConnection<S> {
         Call {
             target: called.target,
             name: called.name.into_owned(),
-            arguments: called.arguments.map(Into::into),
+            arguments: called.arguments,
             era,
             id: id.to_owned(),
             peer: Peer {

@@ -2,8 +2,7 @@
 
 use super::bounds::{self, MAX_PHASE_ID};
 use super::error::PlanError;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -21,7 +20,7 @@ pub struct Plan {
 
 impl Plan {
     /// Parses the plan in a JSON object.
-    pub fn from_value(value: &Value) -> Result<Plan, PlanError> {
+    pub fn from_value<'de, D: Deserializer<'de>>(value: D) -> Result<Plan, PlanError> {
         let plan = Plan::deserialize(value).map_err(|error| PlanError::Shape {
             message: error.to_string(),
         })?;

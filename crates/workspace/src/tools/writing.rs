@@ -260,10 +260,10 @@ fn wrong(keyword: &'static str, message: &str, expected: &str, hint: &str) -> Fa
     let violation = Violation {
         path: At(vec![PathStep::Member(String::from("changes"))]),
         keyword,
-        message: message.to_owned(),
-        params: json!({}),
+        message: message.into(),
+        params: json!({}).into(),
         value: excerpt(&Value::Null),
-        expected: expected.to_owned(),
+        expected: expected.into(),
         hint: Some(hint.to_owned()),
     };
     Failure::Arguments(std::iter::once(violation).collect())

@@ -124,7 +124,7 @@ async fn lengths_count_code_points() {
 /// Hands over arguments as they stand.
 async fn raw(fixture: &ServerFixture, tool: &str, text: &str) -> ToolAnswer {
     let mut call = call(tool, &Value::Null);
-    call.arguments = Some(text.to_owned());
+    call.arguments = Some(text.to_owned().into());
     fixture.answer_call(call).await
 }
 

@@ -1,6 +1,8 @@
-//! The one validating scan of a message, before anything looks into it: grammar, depth, count,
-//! surrogates, repeated names, numbers out of range. It never recurses and keeps no values.
+//! The one validating scan of a text, before anything looks into it: grammar, depth, count,
+//! surrogates, repeated names, numbers out of range. It never recurses, and records where each value is.
 
+use crate::index::{IndexEntry, JsonIndex, JsonKind};
+use crate::json_ref::unescape;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -39,13 +41,34 @@ pub enum ScanError {
     NumberRange,
 }
 
-/// Scans a whole message.
-pub fn scan(text: &str) -> ScanOutcome {
+/// Scans a whole text. The index is empty if the text is not JSON, or has too many values.
+pub fn scan(text: &str) -> (ScanOutcome, JsonIndex) {
+    // Offsets in the index have 32 bits; no transport accepts as much.
+    if u32::try_from(text.len()).is_err() {
+        let outcome = ScanOutcome::Flawed(ScanError::TooManyValues);
+        return (outcome, JsonIndex::default());
+    }
     let mut scanner = Scanner::new(text);
-    match scanner.document() {
+    let outcome = match scanner.document() {
         Ok(()) => scanner.flaw.map_or(ScanOutcome::Fine, ScanOutcome::Flawed),
         Err(ScanStop::Malformed) => ScanOutcome::Malformed,
         Err(ScanStop::TooManyValues) => ScanOutcome::Flawed(ScanError::TooManyValues),
+    };
+    match outcome {
+        ScanOutcome::Malformed | ScanOutcome::Flawed(ScanError::TooManyValues) => {
+            (outcome, JsonIndex::default())
+        }
+        _ => (outcome, JsonIndex(scanner.entries)),
+    }
+}
+
+/// Indexes a text of JSON, however many values it has.
+pub(crate) fn index_all(text: &str) -> JsonIndex {
+    let mut scanner = Scanner::new(text);
+    scanner.max_values = usize::MAX;
+    match scanner.document() {
+        Ok(()) => JsonIndex(scanner.entries),
+        Err(_) => JsonIndex::default(),
     }
 }
 
@@ -63,13 +86,20 @@ enum NextToken {
     CommaOrEnd,
 }
 
-/// An open array, or an open object with the index of its first name.
-enum OpenContainer<'a> {
-    Array,
-    Object {
-        first: usize,
-        set: Option<HashSet<Cow<'a, str>>>,
-    },
+/// An open array or object.
+struct OpenContainer<'a> {
+    /// Its entry.
+    entry: usize,
+    /// The deviations from compact form before it.
+    deviations: usize,
+    /// The names of an object.
+    names: Option<OpenNames<'a>>,
+}
+
+/// The names of an open object: the index of the first one, and all of them if they are many.
+struct OpenNames<'a> {
+    first: usize,
+    set: Option<HashSet<Cow<'a, str>>>,
 }
 
 /// A member's name between its quotes, escapes as they are.
@@ -82,11 +112,10 @@ struct MemberName<'a> {
 impl<'a> MemberName<'a> {
     /// Returns the name with its escapes resolved. A name with invalid escapes is refused elsewhere.
     fn unescaped(self) -> Cow<'a, str> {
-        if !self.escaped {
-            return Cow::Borrowed(self.text);
+        match self.escaped {
+            false => Cow::Borrowed(self.text),
+            true => unescape(self.text),
         }
-        serde_json::from_str::<String>(&format!("\"{}\"", self.text))
-            .map_or(Cow::Borrowed(self.text), Cow::Owned)
     }
 
     fn equals(self, other: MemberName<'_>) -> bool {
@@ -100,15 +129,25 @@ impl<'a> MemberName<'a> {
 /// Capacities for an ordinary message, so that it needs no second allocation.
 const USUAL_FRAMES: usize = 8;
 const USUAL_NAMES: usize = 16;
+const USUAL_ENTRIES: usize = 16;
+
+/// The most digits of an integer that is certainly printed as it is written.
+const PLAIN_DIGITS: usize = 18;
 
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     values: usize,
+    max_values: usize,
     flaw: Option<ScanError>,
     frames: Vec<OpenContainer<'a>>,
     names: Vec<MemberName<'a>>,
+    entries: Vec<IndexEntry>,
+    /// The number of places so far where the text is not in compact form.
+    deviations: usize,
+    /// The name of the member whose value comes next: its offsets, and true if it has escapes.
+    next_name: (u32, u32, bool),
 }
 
 impl<'a> Scanner<'a> {
@@ -118,9 +157,13 @@ impl<'a> Scanner<'a> {
             bytes: text.as_bytes(),
             at: 0,
             values: 0,
+            max_values: MAX_VALUES,
             flaw: None,
             frames: Vec::with_capacity(USUAL_FRAMES),
             names: Vec::with_capacity(USUAL_NAMES),
+            entries: Vec::with_capacity(USUAL_ENTRIES),
+            deviations: 0,
+            next_name: (0, 0, false),
         }
     }
 
@@ -149,6 +192,7 @@ impl<'a> Scanner<'a> {
                 return Some(*byte);
             }
             self.at += 1;
+            self.deviations += 1;
         }
         None
     }
@@ -166,67 +210,107 @@ impl<'a> Scanner<'a> {
 
     fn comma(&mut self) -> NextToken {
         self.at += 1;
-        match self.frames.last() {
-            Some(OpenContainer::Object { .. }) => NextToken::Name,
-            _ => NextToken::Value,
+        match self.frames.last().is_some_and(|open| open.names.is_some()) {
+            true => NextToken::Name,
+            false => NextToken::Value,
         }
     }
 
     fn close(&mut self, byte: u8) -> Result<NextToken, ScanStop> {
         self.at += 1;
-        match (self.frames.pop(), byte) {
-            (Some(OpenContainer::Array), b']') => {}
-            (Some(OpenContainer::Object { first, .. }), b'}') => self.names.truncate(first),
+        let Some(open) = self.frames.pop() else {
+            return Err(ScanStop::Malformed);
+        };
+        match (open.names, byte) {
+            (None, b']') => {}
+            (Some(names), b'}') => self.names.truncate(names.first),
             _ => return Err(ScanStop::Malformed),
         }
+        let size = self.entries.len() - open.entry;
+        let entry = &mut self.entries[open.entry];
+        entry.end = self.at as u32;
+        entry.size = size as u32;
+        entry.is_compact = self.deviations == open.deviations;
         Ok(NextToken::CommaOrEnd)
     }
 
     fn value(&mut self, byte: u8) -> Result<NextToken, ScanStop> {
         self.values += 1;
-        if self.values > MAX_VALUES {
+        if self.values > self.max_values {
             return Err(ScanStop::TooManyValues);
         }
-        match byte {
+        let start = self.at;
+        let (kind, is_compact) = match byte {
             b'{' => {
                 let first = self.names.len();
-                self.open(OpenContainer::Object { first, set: None });
+                self.open(JsonKind::Object, Some(OpenNames { first, set: None }));
                 return Ok(NextToken::NameOrEnd);
             }
             b'[' => {
-                self.open(OpenContainer::Array);
+                self.open(JsonKind::Array, None);
                 return Ok(NextToken::ValueOrEnd);
             }
-            b'"' => {
-                self.string()?;
-            }
-            b't' => self.literal("true")?,
-            b'f' => self.literal("false")?,
-            b'n' => self.literal("null")?,
-            _ => self.number()?,
-        }
+            b'"' => (JsonKind::String, !self.string()?.escaped),
+            b't' => (JsonKind::Boolean, self.literal("true")?),
+            b'f' => (JsonKind::Boolean, self.literal("false")?),
+            b'n' => (JsonKind::Null, self.literal("null")?),
+            _ => (JsonKind::Number, self.number()?),
+        };
+        self.deviations += usize::from(!is_compact);
+        self.add_entry(kind, start, is_compact);
         Ok(NextToken::CommaOrEnd)
     }
 
-    fn open(&mut self, frame: OpenContainer<'a>) {
+    /// Records a value that begins at `start` and ends here, as far as it is known.
+    fn add_entry(&mut self, kind: JsonKind, start: usize, is_compact: bool) {
+        if let Some(parent) = self.frames.last() {
+            self.entries[parent.entry].len += 1;
+        }
+        let (name_start, name_end, is_name_escaped) = self.next_name;
+        // The text is shorter than 4 GiB.
+        self.entries.push(IndexEntry {
+            kind,
+            is_compact,
+            is_name_escaped,
+            start: start as u32,
+            end: self.at as u32,
+            name_start,
+            name_end,
+            len: 0,
+            size: 1,
+        });
+    }
+
+    fn open(&mut self, kind: JsonKind, names: Option<OpenNames<'a>>) {
+        self.add_entry(kind, self.at, true);
         self.at += 1;
-        self.frames.push(frame);
+        self.frames.push(OpenContainer {
+            entry: self.entries.len() - 1,
+            deviations: self.deviations,
+            names,
+        });
+        // Items of an array have no name.
+        self.next_name = (0, 0, false);
         if self.frames.len() > MAX_DEPTH {
             self.report_flaw(ScanError::TooDeep);
         }
     }
 
-    fn literal(&mut self, word: &str) -> Result<(), ScanStop> {
+    /// Consumes a word. Returns true, because it is in compact form.
+    fn literal(&mut self, word: &str) -> Result<bool, ScanStop> {
         let end = self.at + word.len();
         if self.bytes.get(self.at..end) != Some(word.as_bytes()) {
             return Err(ScanStop::Malformed);
         }
         self.at = end;
-        Ok(())
+        Ok(true)
     }
 
     fn name(&mut self) -> Result<NextToken, ScanStop> {
+        let start = self.at + 1;
         let name = self.string()?;
+        self.next_name = (start as u32, (self.at - 1) as u32, name.escaped);
+        self.deviations += usize::from(name.escaped);
         self.add_name(name);
         if self.next_token() != Some(b':') {
             return Err(ScanStop::Malformed);
@@ -237,7 +321,8 @@ impl<'a> Scanner<'a> {
 
     /// Adds a name to the innermost object, and reports a repeated one.
     fn add_name(&mut self, name: MemberName<'a>) {
-        let Some(OpenContainer::Object { first, set }) = self.frames.last_mut() else {
+        let open = self.frames.last_mut().and_then(|open| open.names.as_mut());
+        let Some(OpenNames { first, set }) = open else {
             return;
         };
         let known = &self.names[*first..];
@@ -316,7 +401,8 @@ impl<'a> Scanner<'a> {
         Ok(unit)
     }
 
-    fn number(&mut self) -> Result<(), ScanStop> {
+    /// Consumes a number. Returns true if it is an integer that is printed as it is written.
+    fn number(&mut self) -> Result<bool, ScanStop> {
         let start = self.at;
         if self.bytes.get(self.at) == Some(&b'-') {
             self.at += 1;
@@ -326,9 +412,12 @@ impl<'a> Scanner<'a> {
             Some(b'1'..=b'9') => self.digits()?,
             _ => return Err(ScanStop::Malformed),
         }
+        let whole = &self.text[start..self.at];
+        let mut is_plain = whole.len() <= PLAIN_DIGITS && whole != "-0";
         if self.bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
             self.digits()?;
+            is_plain = false;
         }
         let mut may_be_large = self.at - start > 300;
         if let Some(b'e' | b'E') = self.bytes.get(self.at) {
@@ -338,12 +427,13 @@ impl<'a> Scanner<'a> {
             }
             self.digits()?;
             may_be_large = true;
+            is_plain = false;
         }
         let number = &self.text[start..self.at];
         if may_be_large && number.parse::<f64>().is_ok_and(f64::is_infinite) {
             self.report_flaw(ScanError::NumberRange);
         }
-        Ok(())
+        Ok(is_plain)
     }
 
     fn digits(&mut self) -> Result<(), ScanStop> {
@@ -381,89 +471,22 @@ fn count_plain(bytes: &[u8]) -> usize {
     words.len() * 8 + rest_plain
 }
 
-/// Returns the members of an object in a scanned text, in order: each name with its escapes resolved,
-/// and the text of its value. A value that is not an object has no members.
-pub fn members(object: &str) -> Members<'_> {
-    let object = object.trim_ascii();
-    let inside = object
-        .strip_prefix('{')
-        .and_then(|rest| rest.strip_suffix('}'));
-    Members {
-        rest: inside.unwrap_or_default(),
-    }
-}
-
-/// See [`members`].
-#[derive(Debug)]
-pub struct Members<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (Cow<'a, str>, &'a str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_ascii_start();
-        let name_end = string_end(rest.as_bytes())?;
-        let name = rest.get(1..name_end - 1)?;
-        let value = rest.get(name_end..)?.trim_ascii_start().strip_prefix(':')?;
-        let value = value.trim_ascii_start();
-        let end = value_end(value.as_bytes());
-        let after = value.get(end..)?.trim_ascii_start();
-        self.rest = after.strip_prefix(',').unwrap_or_default();
-        let name = MemberName {
-            text: name,
-            escaped: name.contains('\\'),
-        };
-        Some((name.unescaped(), value.get(..end)?.trim_ascii_end()))
-    }
-}
-
-/// Returns the end of the string that begins at the first byte, its quotes included.
-fn string_end(bytes: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        at += count_plain(bytes.get(at..)?);
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            _ => at += 2,
-        }
-    }
-}
-
-/// Returns the end of the value that begins at the first byte.
-fn value_end(bytes: &[u8]) -> usize {
-    let mut depth = 0usize;
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => {
-                at += string_end(&bytes[at..]).unwrap_or(bytes.len() - at);
-                if depth == 0 {
-                    return at;
-                }
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            b',' if depth == 0 => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{IndexedText, JsonRef};
     use proptest::prelude::*;
     use serde_json::Value;
+
+    fn scan(text: &str) -> ScanOutcome {
+        let (outcome, index) = super::scan(text);
+        let has_index = match outcome {
+            ScanOutcome::Malformed | ScanOutcome::Flawed(ScanError::TooManyValues) => false,
+            ScanOutcome::Fine | ScanOutcome::Flawed(_) => true,
+        };
+        assert_eq!(index.root(text).is_some(), has_index);
+        outcome
+    }
 
     #[test]
     fn only_valid_json_is_accepted() {
@@ -578,18 +601,80 @@ mod tests {
 
     #[test]
     fn members_are_names_with_the_text_of_their_values() {
-        let matches: Vec<_> =
-            members(r#" { "a" : [1,{"x":"}"}] , "b\"\u0063":"d,e" ,"n":-1.5 } "#).collect();
+        let text = r#" { "a" : [1,{"x":"}"}] , "b\"\u0063":"d,e" ,"n":-1.5 } "#;
+        let (_, index) = super::scan(text);
+        let matches: Vec<_> = index.root(text).unwrap().members().collect();
+        let texts: Vec<_> = matches
+            .iter()
+            .map(|(name, value)| (&**name, value.text()))
+            .collect();
         assert_eq!(
-            matches,
+            texts,
             [
-                ("a".into(), r#"[1,{"x":"}"}]"#),
-                ("b\"c".into(), "\"d,e\""),
-                ("n".into(), "-1.5")
+                ("a", r#"[1,{"x":"}"}]"#),
+                ("b\"c", "\"d,e\""),
+                ("n", "-1.5")
             ]
         );
-        assert_eq!(members("{}").count(), 0);
-        assert_eq!(members("[1]").count(), 0);
+        assert_eq!(matches[0].1.items().count(), 2);
+        let inner = matches[0].1.items().nth(1).unwrap();
+        assert_eq!(inner.get("x").unwrap().as_str().unwrap(), "}");
+        for empty in ["{}", "[1]", "7"] {
+            let (_, index) = super::scan(empty);
+            assert_eq!(index.root(empty).unwrap().members().count(), 0);
+        }
+    }
+
+    #[test]
+    fn compact_form_is_recognised() {
+        for compact in [
+            "{}",
+            "[]",
+            r#"{"a":[1,-20,"é",true,null]}"#,
+            "0",
+            "123456789012345678",
+        ] {
+            assert!(
+                IndexedText::new(compact).unwrap().root().is_compact(),
+                "{compact}"
+            );
+        }
+        for other in [
+            "[ ]",
+            "[1, 2]",
+            r#"["\n"]"#,
+            r#"{"\u0061":1}"#,
+            "[1.0]",
+            "1e2",
+            "-0",
+            "1234567890123456789",
+            "{\"a\": 1}",
+        ] {
+            assert!(
+                !IndexedText::new(other).unwrap().root().is_compact(),
+                "{other}"
+            );
+        }
+        // White space around a value does not belong to it.
+        let text = r#" { "a" : [1,2] } "#;
+        let (_, index) = super::scan(text);
+        assert!(index.root(text).unwrap().get("a").unwrap().is_compact());
+    }
+
+    #[test]
+    fn copied_value_is_indexed_like_its_own_text() {
+        let text = r#"{"a":{"b":[1,{"c":"d"}],"\u0065":{}},"f":2}"#;
+        let (_, index) = super::scan(text);
+        let part = index.root(text).unwrap().get("a").unwrap();
+        assert_eq!(part.to_indexed(), IndexedText::new(part.text()).unwrap());
+        assert_eq!(
+            JsonRef::EMPTY_OBJECT.to_indexed(),
+            IndexedText::new("{}").unwrap()
+        );
+        assert_eq!(
+            JsonRef::NULL.to_indexed(),
+            IndexedText::new("null").unwrap()
+        );
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
@@ -615,12 +700,10 @@ mod tests {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             let text = text.unwrap();
             prop_assert_eq!(scan(&text), ScanOutcome::Fine);
-            if let Value::Object(object) = &value {
-                let matches: Vec<_> = members(&text)
-                    .map(|(name, value)| (name.into_owned(), serde_json::from_str::<Value>(value).unwrap()))
-                    .collect();
-                let expected: Vec<_> = object.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-                prop_assert_eq!(matches, expected);
+            let indexed = IndexedText::new(text.as_str()).unwrap();
+            prop_assert_eq!(indexed.root().to_value(), value.clone());
+            if indexed.root().is_compact() {
+                prop_assert_eq!(&text, &value.to_string());
             }
         }
 
