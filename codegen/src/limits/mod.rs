@@ -3,7 +3,7 @@
 mod orders;
 mod workspace;
 
-use candor_wire::{MAX_DEPTH, MAX_VALUES, http, stdio};
+use candor_wire::{MAX_DEPTH, MAX_INDEX_BYTES, MAX_VALUES, http, stdio};
 
 /// A row of the page: what is bounded, the bound, what happens beyond it, and the test of it.
 struct Limit {
@@ -52,6 +52,12 @@ fn message_limits() -> Vec<Limit> {
             MAX_VALUES,
             "−32600 [413]",
             "too_many_values_are_refused",
+        ),
+        limit(
+            "the index of the arguments of a call",
+            kib(MAX_INDEX_BYTES),
+            "not reached: an entry has 28 bytes, and the values are bounded",
+            "index_of_the_largest_message_is_bounded",
         ),
         limit(
             "a line on stdio",

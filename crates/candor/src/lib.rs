@@ -17,7 +17,9 @@ pub use candor_fault::{
     registry, schemas,
 };
 pub use candor_schema as schema;
-pub use candor_street::{Call, CallContext, Reply, Server, Tool, Tools, reply, reply_text};
+pub use candor_street::{
+    Call, CallContext, IndexedText, JsonRef, Reply, Server, Tool, Tools, reply, reply_text,
+};
 pub use host::{stdio, system_clock};
 pub use serde_json;
 pub use simple_server::SimpleServer;

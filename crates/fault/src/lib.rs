@@ -81,5 +81,5 @@ pub use tool_result::{ResultMeta, ToolResult};
 pub use truncate::{CUT, truncate_json};
 pub use violation::{
     ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, Violation,
-    ViolationKind, Violations, excerpt, excerpt_of_compact,
+    ViolationKind, Violations, excerpt, excerpt_of, excerpt_of_compact,
 };

@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 const NAMED: usize = 5;
 
 /// The capacity for the sentence of an ordinary failure.
-const USUAL_LENGTH: usize = 256;
+pub(crate) const USUAL_SENTENCE: usize = 256;
 
 /// Returns the sentence of a failure.
 pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
-    let mut text = String::with_capacity(USUAL_LENGTH);
+    let mut text = String::with_capacity(USUAL_SENTENCE);
     write_sentence(fault, &mut text);
     text
 }

@@ -88,6 +88,20 @@ pub enum ViolationKind {
     Value,
 }
 
+impl ViolationKind {
+    /// Derives the kind from the keyword of a rule, and from whether the whole arguments break it.
+    pub fn of(keyword: &str, is_root: bool) -> Self {
+        match keyword {
+            "type" if is_root => ViolationKind::NotAnObject,
+            "required" => ViolationKind::Missing,
+            "additionalProperties" => ViolationKind::Unknown,
+            "type" => ViolationKind::Type,
+            "pattern" | "format" | "contentEncoding" => ViolationKind::Form,
+            _ => ViolationKind::Value,
+        }
+    }
+}
+
 /// One violation of the schema.
 #[derive(Debug, Clone)]
 pub struct Violation {
@@ -110,14 +124,9 @@ impl Violation {
     /// Derives the kind from the keyword and the path.
     pub fn kind(&self) -> ViolationKind {
         match self.keyword {
-            "type" if self.path.0.is_empty() => ViolationKind::NotAnObject,
-            "required" => ViolationKind::Missing,
             // One of several members must be present, and none is.
             "anyOf" if self.params.get("missingProperties").is_some() => ViolationKind::Missing,
-            "additionalProperties" => ViolationKind::Unknown,
-            "type" => ViolationKind::Type,
-            "pattern" | "format" | "contentEncoding" => ViolationKind::Form,
-            _ => ViolationKind::Value,
+            keyword => ViolationKind::of(keyword, self.path.0.is_empty()),
         }
     }
 
@@ -246,31 +255,38 @@ impl FromIterator<Violation> for Violations {
 
 /// Returns the value, or its JSON type and size if it has more than [`MAX_VALUE_BYTES`].
 pub fn excerpt(value: &Value) -> Arc<RawValue> {
+    excerpt_of(value, type_name(value))
+}
+
+/// Returns the same as [`excerpt`] for a value that is not a tree, with the name of its JSON type.
+pub fn excerpt_of<T: Serialize>(value: &T, type_name: &'static str) -> Arc<RawValue> {
     let mut short = ShortText(Vec::new(), 0);
     // The writer accepts everything, so writing cannot fail.
     let _ = serde_json::to_writer(&mut short, value);
     match short.1 <= MAX_VALUE_BYTES {
         true => raw(String::from_utf8(short.0).unwrap_or_default()),
-        false => omitted(type_name(value), short.1),
+        false => omitted(type_name, short.1),
     }
 }
 
-/// Returns the same as [`excerpt`] for a value of the type `kind` whose compact text is at hand.
-pub fn excerpt_of_compact(text: &str, kind: &'static str) -> Arc<RawValue> {
+/// Returns the same as [`excerpt_of`] for a value whose compact text is at hand.
+pub fn excerpt_of_compact(text: &str, type_name: &'static str) -> Arc<RawValue> {
     match text.len() <= MAX_VALUE_BYTES {
         true => raw(text.to_owned()),
-        false => omitted(kind, text.len()),
+        false => omitted(type_name, text.len()),
     }
 }
 
-fn omitted(kind: &'static str, bytes: usize) -> Arc<RawValue> {
+fn omitted(type_name: &'static str, bytes: usize) -> Arc<RawValue> {
     #[derive(Serialize)]
     struct Omitted {
         omitted: &'static str,
         bytes: usize,
     }
-    let omitted = kind;
-    raw(crate::to_json(&Omitted { omitted, bytes }))
+    raw(crate::to_json(&Omitted {
+        omitted: type_name,
+        bytes,
+    }))
 }
 
 fn raw(text: String) -> Arc<RawValue> {

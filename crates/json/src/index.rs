@@ -1,10 +1,13 @@
 //! The index of a text: the position of each value, parents before their children.
 
 use crate::json_ref::JsonRef;
-use crate::scan::{ScanOutcome, index_all, scan};
+use crate::scan::{MAX_VALUES, ScanOutcome, index_all, scan};
 use serde_json::Value;
 use std::fmt;
 use std::ops::Deref;
+
+/// The most bytes of the index that a call keeps beside the text of its arguments.
+pub const MAX_INDEX_BYTES: usize = MAX_VALUES * size_of::<IndexEntry>();
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,19 +99,29 @@ impl IndexedText {
         let shifted = entries.iter().map(|entry| IndexEntry {
             start: entry.start - offset,
             end: entry.end - offset,
-            // The root's own name is outside of the copy.
+            // Items of an array have no name.
             name_start: entry.name_start.saturating_sub(offset),
             name_end: entry.name_end.saturating_sub(offset),
             ..*entry
         });
+        let mut index: Vec<_> = shifted.collect();
+        // The name of the value itself is outside of the copy.
+        if let Some(root) = index.first_mut() {
+            root.is_name_escaped = false;
+        }
         IndexedText {
             text: text.into(),
-            index: JsonIndex(shifted.collect()),
+            index: JsonIndex(index),
         }
     }
 
     pub fn root(&self) -> JsonRef<'_> {
         JsonRef::new(&self.text, &self.index.0, 0)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn index_bytes(&self) -> usize {
+        self.index.0.capacity() * size_of::<IndexEntry>()
     }
 }
 

@@ -170,7 +170,7 @@ impl<'a> JsonRef<'a> {
     fn has_name(&self, name: &str) -> bool {
         match self.entry().is_name_escaped {
             false => self.written_name() == name,
-            true => self.name() == name,
+            true => spells(self.written_name(), name),
         }
     }
 
@@ -214,6 +214,53 @@ impl fmt::Debug for JsonRef<'_> {
 pub(crate) fn unescape(inside: &str) -> Cow<'_, str> {
     serde_json::from_str::<String>(&format!("\"{inside}\""))
         .map_or(Cow::Borrowed(inside), Cow::Owned)
+}
+
+/// Returns true if a scanned string, given without its quotes, is `text` once its escapes are resolved.
+/// Makes no copy, because a name may be compared with many others.
+fn spells(inside: &str, text: &str) -> bool {
+    let (mut inside, mut text) = (inside, text);
+    while let Some((plain, escape)) = inside.split_once('\\') {
+        let Some(rest) = text.strip_prefix(plain) else {
+            return false;
+        };
+        let Some((c, behind)) = resolve_escape(escape) else {
+            return false;
+        };
+        let Some(rest) = rest.strip_prefix(c) else {
+            return false;
+        };
+        (inside, text) = (behind, rest);
+    }
+    inside == text
+}
+
+/// Resolves the escape whose backslash is just before `escape`. Returns its character, and the text
+/// after it. Returns `None` for a lone surrogate.
+fn resolve_escape(escape: &str) -> Option<(char, &str)> {
+    let (kind, behind) = escape.split_at_checked(1)?;
+    let c = match kind {
+        "b" => '\u{8}',
+        "f" => '\u{c}',
+        "n" => '\n',
+        "r" => '\r',
+        "t" => '\t',
+        "u" => return resolve_code_units(behind),
+        _ => kind.chars().next()?,
+    };
+    Some((c, behind))
+}
+
+fn resolve_code_units(digits: &str) -> Option<(char, &str)> {
+    let unit = |digits: &str| u16::from_str_radix(digits, 16).ok();
+    let (first, behind) = digits.split_at_checked(4)?;
+    let first = unit(first)?;
+    if let Some(c) = char::from_u32(first.into()) {
+        return Some((c, behind));
+    }
+    let (second, behind) = behind.strip_prefix("\\u")?.split_at_checked(4)?;
+    let pair = char::decode_utf16([first, unit(second)?]).next()?;
+    Some((pair.ok()?, behind))
 }
 
 /// Returns an integer that is written as it is printed.
@@ -294,3 +341,29 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl ExactSizeIterator for Members<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn escaped_name_is_compared_as_its_value(parts in prop::collection::vec(prop::sample::select(vec!["a", "é", r"\n", r"\b", r"\f", r"\r", r"\t", r"\/", r#"\""#, r"\\", r"\u0061", r"\u00E9", r"\ud83d\ude00"]), 0..4), other in "[aé\n😀/]{0,4}") {
+            let inside: String = parts.concat();
+            let value = unescape(&inside);
+            prop_assert!(spells(&inside, &value));
+            prop_assert_eq!(spells(&inside, &other), value == other);
+            let longer = format!("{value}a");
+            prop_assert!(!spells(&inside, &longer));
+        }
+    }
+
+    #[test]
+    fn lone_surrogate_spells_nothing() {
+        for inside in [r"\ud800", r"\udc00", r"\ud800\u0041", r"\ud800a"] {
+            assert!(!spells(inside, "\u{fffd}"), "{inside}");
+            assert!(!spells(inside, inside), "{inside}");
+        }
+    }
+}

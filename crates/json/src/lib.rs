@@ -16,7 +16,8 @@ mod deserialize;
 mod index;
 mod json_ref;
 mod scan;
+mod serialize;
 
-pub use index::{IndexedText, JsonIndex, JsonKind};
+pub use index::{IndexedText, JsonIndex, JsonKind, MAX_INDEX_BYTES};
 pub use json_ref::{Items, JsonRef, Members};
 pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, scan};

@@ -146,7 +146,8 @@ struct Scanner<'a> {
     entries: Vec<IndexEntry>,
     /// The number of places so far where the text is not in compact form.
     deviations: usize,
-    /// The name of the member whose value comes next: its offsets, and true if it has escapes.
+    /// The name of the member whose value comes next: its offsets, and true if it has escapes. Empty
+    /// before an item of an array.
     next_name: (u32, u32, bool),
 }
 
@@ -163,7 +164,7 @@ impl<'a> Scanner<'a> {
             names: Vec::with_capacity(USUAL_NAMES),
             entries: Vec::with_capacity(USUAL_ENTRIES),
             deviations: 0,
-            next_name: (0, 0, false),
+            next_name: Default::default(),
         }
     }
 
@@ -266,7 +267,7 @@ impl<'a> Scanner<'a> {
         if let Some(parent) = self.frames.last() {
             self.entries[parent.entry].len += 1;
         }
-        let (name_start, name_end, is_name_escaped) = self.next_name;
+        let (name_start, name_end, is_name_escaped) = std::mem::take(&mut self.next_name);
         // The text is shorter than 4 GiB.
         self.entries.push(IndexEntry {
             kind,
@@ -289,8 +290,6 @@ impl<'a> Scanner<'a> {
             deviations: self.deviations,
             names,
         });
-        // Items of an array have no name.
-        self.next_name = (0, 0, false);
         if self.frames.len() > MAX_DEPTH {
             self.report_flaw(ScanError::TooDeep);
         }
@@ -583,6 +582,15 @@ mod tests {
     }
 
     #[test]
+    fn index_of_the_largest_message_is_bounded() {
+        let text = format!("[{}]", vec!["1"; MAX_VALUES - 1].join(","));
+        let (_, index) = super::scan(&text);
+        let copy = index.root(&text).unwrap().to_indexed();
+        assert_eq!(copy.index_bytes(), crate::MAX_INDEX_BYTES);
+        assert_eq!(crate::MAX_INDEX_BYTES, 28 * MAX_VALUES);
+    }
+
+    #[test]
     fn repeated_name_is_found_among_thousands() {
         let object = |extra: &str| {
             let names: Vec<_> = (0..5000).map(|n| format!("\"n{n}\":0")).collect();
@@ -663,10 +671,16 @@ mod tests {
 
     #[test]
     fn copied_value_is_indexed_like_its_own_text() {
-        let text = r#"{"a":{"b":[1,{"c":"d"}],"\u0065":{}},"f":2}"#;
+        let text = r#"{"\u0061":{"b":[1,{"\u0063":"d"}, [2],3],"\u0065":{}},"f":2}"#;
         let (_, index) = super::scan(text);
         let part = index.root(text).unwrap().get("a").unwrap();
-        assert_eq!(part.to_indexed(), IndexedText::new(part.text()).unwrap());
+        let items = part.get("b").unwrap().items();
+        for copied in items.chain([part]) {
+            assert_eq!(
+                copied.to_indexed(),
+                IndexedText::new(copied.text()).unwrap()
+            );
+        }
         assert_eq!(
             JsonRef::EMPTY_OBJECT.to_indexed(),
             IndexedText::new("{}").unwrap()

@@ -231,10 +231,7 @@ pub(crate) fn violation(broken_rule: &RuleViolation) -> Violation {
         message: what.trim_start().into(),
         params: json!({}).into(),
         value: excerpt(&Value::Null),
-        expected: expected
-            .map_or(remedy, |(_, expected)| expected)
-            .to_owned()
-            .into(),
+        expected: expected.map_or(remedy, |(_, expected)| expected).into(),
         hint: None,
     }
 }

@@ -174,10 +174,13 @@ impl<'v> Walk<'_> {
     }
 
     fn closed(&mut self, rule_text: &RuleText, node: &Subschema, spot: &WalkPosition<'v, '_>) {
+        // Looking them up takes a pass over all members for each, so it is done once.
+        let mut absent = None;
         for (name, _) in unknown(spot.value, node) {
             self.say(rule_text, spot, || {
                 let params = json!({"additionalProperty": cut(&name, MAX_NAME_CHARS)});
-                let hint = hint::unknown(&name, node, spot.value);
+                let absent = absent.get_or_insert_with(|| absent_properties(node, spot.value));
+                let hint = hint::unknown(&name, absent);
                 (with_params(rule_text, params), hint)
             });
         }
@@ -244,6 +247,12 @@ fn unknown<'v>(
     value
         .members()
         .filter(|(name, _)| !node.known.contains(&**name))
+}
+
+/// Returns the names in `properties` that a value does not have.
+fn absent_properties<'s>(node: &'s Subschema, value: JsonRef<'_>) -> Vec<&'s str> {
+    let names = node.properties.iter().map(|(name, _)| name.as_str());
+    names.filter(|name| value.get(name).is_none()).collect()
 }
 
 fn with_params(rule_text: &RuleText, params: Value) -> RuleText {

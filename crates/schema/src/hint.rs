@@ -76,10 +76,9 @@ pub(crate) fn near_value(allowed: &[String], value: JsonRef<'_>) -> Option<Strin
     Some(format!("did you mean '{near}'?"))
 }
 
-/// Returns the member that an unknown one was probably meant to be.
-pub(crate) fn unknown(name: &str, node: &Subschema, given: JsonRef<'_>) -> Option<String> {
-    let names = node.properties.iter().map(|(known, _)| known.as_str());
-    let near = nearest(name, names.filter(|known| given.get(known).is_none()))?;
+/// Returns the member, one of those that were not given, that an unknown one was probably meant to be.
+pub(crate) fn unknown(name: &str, absent: &[&str]) -> Option<String> {
+    let near = nearest(name, absent.iter().copied())?;
     let name = visible(name);
     Some(format!("did you mean '{near}' instead of '{name}'?"))
 }

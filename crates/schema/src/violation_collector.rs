@@ -2,11 +2,10 @@
 
 use crate::subschema::RuleText;
 use candor_fault::{
-    ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, Violation, Violations, excerpt,
-    excerpt_of_compact,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, Violation, ViolationKind, Violations,
+    excerpt_of, excerpt_of_compact,
 };
 use candor_json::JsonRef;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -98,23 +97,9 @@ impl ViolationCollector {
         if self.violations.shown().len() < MAX_VIOLATIONS {
             return false;
         }
-        // The kind depends on the keyword, and on whether the location is the root.
-        let path = match location {
-            ValueLocation::Root => ArgumentPath::default(),
-            ValueLocation::Member(..) | ValueLocation::Item(..) => {
-                ArgumentPath(vec![PathStep::Item(0)])
-            }
-        };
-        let bare = Violation {
-            path,
-            keyword,
-            message: "".into(),
-            params: Value::Null.into(),
-            value: RawValue::NULL.to_owned().into(),
-            expected: "".into(),
-            hint: None,
-        };
-        self.violations.is_only_counted(bare.kind())
+        let is_root = matches!(location, ValueLocation::Root);
+        self.violations
+            .is_only_counted(ViolationKind::of(keyword, is_root))
     }
 
     fn excerpt(&mut self, value: JsonRef<'_>) -> Arc<RawValue> {
@@ -125,7 +110,7 @@ impl ViolationCollector {
         }
         let text = match value.is_compact() {
             true => excerpt_of_compact(value.text(), value.kind().name()),
-            false => excerpt(&value.to_value()),
+            false => excerpt_of(&value, value.kind().name()),
         };
         self.last_excerpt = Some((value.id(), text.clone()));
         text

@@ -325,7 +325,7 @@ impl<S: Server> CallEnd<'_, S> {
             Target::Tool(_) => S::Dialect::encode_failure(fault, facts, at),
             Target::Resources(_, resources) => {
                 let call = &self.cx.call;
-                resources.encode_failure(fault, call.era, call.arguments.as_deref(), at)
+                resources.encode_failure(fault, call.era, call.argument_values(), at)
             }
         }
     }

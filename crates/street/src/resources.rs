@@ -7,6 +7,7 @@ use crate::{CallContext, Era, Server, Tool, reply};
 use candor_fault::codes::wire as codes;
 use candor_fault::dialects::Wire;
 use candor_fault::{Answer, CallFacts, ClientText, Dialect, Fault, Form, Timestamp, ToolOutput};
+use candor_json::JsonRef;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
@@ -191,12 +192,11 @@ impl<S: Server> Resources<S> {
         &self,
         fault: &Fault<S::Dialect>,
         era: Era,
-        arguments: Option<&str>,
+        arguments: JsonRef<'_>,
         at: Timestamp,
     ) -> Answer {
-        let read = arguments.and_then(|text| serde_json::from_str::<ReadArguments>(text).ok());
-        let uri = read
-            .map(|arguments| ClientText::from("").quoting_at_most(&arguments.uri, MAX_URI_CHARS));
+        let uri = arguments.get_or_null("uri").as_str();
+        let uri = uri.map(|uri| ClientText::from("").quoting_at_most(&uri, MAX_URI_CHARS));
         let uri = uri.as_ref().map(ClientText::as_str);
         let fault = wire_fault(
             &(self.classify)(fault),

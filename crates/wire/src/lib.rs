@@ -16,7 +16,7 @@ pub mod stdio;
 mod test_server;
 mod write;
 
-pub use candor_json::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome};
+pub use candor_json::{MAX_DEPTH, MAX_INDEX_BYTES, MAX_VALUES};
 pub use header_arguments::{HeaderLookup, check_header_arguments};
 pub use read::{ClientRequest, Inbound, OfferedMethods, ToolCall, read};
 pub use revision::{HANDSHAKE_REVISIONS, Headers, MessageSource, STATELESS_REVISION};

@@ -149,19 +149,22 @@ fn refusal(id: &str, fault: Fault<Wire>) -> Inbound<'_> {
 /// Returns the id of a refused message, or `null` if it has no readable id or several.
 fn single_id<'a>(text: &'a str, root: JsonRef<'_>) -> &'a str {
     let mut ids = root.members().filter(|(name, _)| name == "id");
+    // A lone surrogate may be in the id itself.
+    let is_readable = |id: JsonRef<'_>| id.is_number() || scan(id.text()).0 == ScanOutcome::Fine;
     match (ids.next(), ids.next()) {
-        (Some((_, id)), None) if is_id(id.text()) => text_of(text, id),
+        (Some((_, id)), None) if is_id(id) && is_readable(id) => text_of(text, id),
         _ => NO_ID,
     }
 }
 
-/// Returns true if a text is a valid string, or an integer without fraction and exponent.
-fn is_id(text: &str) -> bool {
-    if text.starts_with('"') {
-        return scan(text).0 == ScanOutcome::Fine;
+/// Returns true if a value is a string, or an integer without fraction and exponent.
+fn is_id(value: JsonRef<'_>) -> bool {
+    let is_digit_or_sign = |byte: u8| byte.is_ascii_digit() || byte == b'-';
+    match value.kind() {
+        JsonKind::String => true,
+        JsonKind::Number => value.text().bytes().all(is_digit_or_sign),
+        _ => false,
     }
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns the same text for every spelling of an id: escapes resolved, zero without its sign.
@@ -188,7 +191,7 @@ pub(crate) fn parse_string(text: &str) -> Option<Cow<'_, str>> {
 #[derive(Default)]
 struct Message<'a, 'i> {
     jsonrpc: Option<&'a str>,
-    id: Option<&'a str>,
+    id: Option<JsonRef<'i>>,
     method: Option<&'a str>,
     params: Option<JsonRef<'i>>,
 }
@@ -211,7 +214,7 @@ fn read_message<'a>(
         let value = text_of(text, member);
         match name.as_ref() {
             "jsonrpc" => message.jsonrpc = Some(value),
-            "id" => message.id = Some(value),
+            "id" => message.id = Some(member),
             "method" => message.method = Some(value),
             "params" => message.params = Some(member),
             _ => {}
@@ -224,7 +227,7 @@ fn read_message<'a>(
                 Wire::invalid_request("id must be a string or an integer"),
             );
         }
-        id => id,
+        id => id.map(|id| text_of(text, id)),
     };
     if message.jsonrpc.and_then(parse_string).as_deref() != Some("2.0") {
         return refusal(
@@ -249,7 +252,7 @@ fn read_notification<'a>(text: &'a str, method: &str, params: Option<JsonRef<'_>
         return Inbound::Nothing;
     }
     match params.and_then(|params| params.get("requestId")) {
-        Some(id) if is_id(id.text()) => Inbound::Cancel {
+        Some(id) if is_id(id) => Inbound::Cancel {
             id: text_of(text, id),
         },
         _ => Inbound::Nothing,
@@ -315,7 +318,7 @@ impl<'a, 'i> Meta<'a, 'i> {
                 }
                 META_CAPABILITIES if value.starts_with('{') => meta.capabilities = Some(value),
                 META_CLIENT => meta.client = Some(member),
-                "progressToken" if is_id(value) => meta.progress = Some(value),
+                "progressToken" if is_id(member) => meta.progress = Some(value),
                 _ => {}
             }
         }

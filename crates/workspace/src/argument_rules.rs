@@ -166,7 +166,7 @@ fn undecodable(content: &str, at: &ArgumentPath) -> Violation {
 /// Checks that a deletion is `true`, has no other content, and has the hash of the file that it
 /// deletes.
 fn deletion(value: JsonRef<'_>, at: &ArgumentPath, violations: &mut Violations) {
-    let given = WAYS.iter().find(|way| value.get(**way).is_some());
+    let given = WAYS.iter().find(|way| value.get(way).is_some());
     match (value.get_or_null("delete").as_bool(), given) {
         (Some(true), Some(way)) => violations.push(choose(at, "delete", way)),
         (Some(true), None) if value.get("previous_hash").is_none() => {
@@ -193,7 +193,7 @@ fn missing(at: &ArgumentPath, name: &str, hint: &str) -> Violation {
 
 /// Checks that at most one of these members is present.
 fn one_of(value: JsonRef<'_>, names: &[&str], at: &ArgumentPath, violations: &mut Violations) {
-    let mut given = names.iter().filter(|name| value.get(**name).is_some());
+    let mut given = names.iter().filter(|name| value.get(name).is_some());
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         violations.push(choose(at, first, second));
     }

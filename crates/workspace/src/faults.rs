@@ -204,7 +204,7 @@ fn client_text(text: impl Display) -> ClientText {
 
 fn named(name: &str, message: &str) -> Cause {
     Cause::Error {
-        message: message.into(),
+        message: message.to_owned(),
         code: None,
         name: name.to_owned(),
     }

@@ -1,9 +1,10 @@
 //! The neutral dialect `candor/1`, for servers with codes of their own.
 
 use crate::codes::candor as core;
+use crate::sentence::{USUAL_SENTENCE, write_sentence};
 use crate::{
     Answer, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, FiveAnswers, IncludesCodesOf,
-    Refusal, Retry, Timestamp, ToolOutput, ToolResult, Violation, sentence, to_json, to_raw_json,
+    Refusal, Retry, Timestamp, ToolOutput, ToolResult, Violation, to_json, to_raw_json,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -63,8 +64,12 @@ pub fn candor_error_object<D: Dialect>(fault: &Fault<D>) -> String {
 pub fn encode_candor_failure<D: Dialect>(fault: &Fault<D>, call: &CallFacts<'_>) -> Answer {
     // Serialised once: the answer contains it three times.
     let error = error_object(fault);
+    let mut text = String::with_capacity(error.get().len() + USUAL_SENTENCE);
+    write_sentence(fault, &mut text);
+    text.push_str("\n{\"error\":");
+    text.push_str(error.get());
+    text.push('}');
     let structured = Structured { error: &error };
-    let text = format!("{}\n{}", sentence(fault), to_json(&structured));
     let mut result = ToolResult::text(&text);
     result.structured = Some(&structured);
     result.is_error = true;

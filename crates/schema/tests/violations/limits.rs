@@ -3,6 +3,7 @@
 use candor_fault::{
     MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, Violation, ViolationKind, Violations,
 };
+use candor_json::IndexedText;
 use candor_schema::{MAX_VALUE_DEPTH, Schema};
 use serde_json::{Map, Value, json};
 
@@ -188,4 +189,16 @@ fn schema_whose_work_doubles_with_each_level_is_stopped() {
     let schema = json!({"$ref": "#/$defs/tree", "$defs": {"tree": tree}});
     let violations = on_a_small_stack(|| check(schema, &nested(100, json!("x"))));
     assert_eq!(violations.shown().len(), MAX_VIOLATIONS);
+}
+
+#[test]
+fn many_escaped_names_are_looked_up_quickly() {
+    let properties: Map<_, _> = (0..100).map(|n| (format!("p{n}"), json!({}))).collect();
+    let schema = json!({"properties": properties, "additionalProperties": false});
+    let members: Vec<_> = (0..MANY - 1).map(|n| format!(r#""\u006e{n}":1"#)).collect();
+    let text = IndexedText::new(format!("{{{}}}", members.join(","))).unwrap();
+    let violations = Schema::new(schema).unwrap().check_indexed(text.root());
+    let violations = violations.unwrap_err();
+    assert_eq!(violations.shown()[0].field(), "n0");
+    assert_eq!(violations.omitted(), (MANY - 1 - MAX_VIOLATIONS) as u64);
 }

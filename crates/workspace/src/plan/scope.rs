@@ -155,7 +155,7 @@ mod tests {
 
     fn plan(allow: &[&str], operations: &[&str]) -> Plan {
         let phase = json!({"id": "A", "allow": allow, "operations": operations});
-        Plan::from_value(&json!({"title": "t", "objective": "o", "phase": [phase]})).unwrap()
+        Plan::from_value(json!({"title": "t", "objective": "o", "phase": [phase]})).unwrap()
     }
 
     #[test]

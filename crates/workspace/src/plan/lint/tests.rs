@@ -143,7 +143,7 @@ fn policy_texts_and_ids_are_linted() {
             "duplicate_phase phase[1].id"
         ]
     );
-    let none = Plan::from_value(&json!({"title": "a", "objective": "b", "phase": []})).unwrap();
+    let none = Plan::from_value(json!({"title": "a", "objective": "b", "phase": []})).unwrap();
     assert_eq!(lints_of(&none), ["no_phase phase"]);
     let lints_json = serde_json::to_string(&lint(&none, &protected)).unwrap();
     let expected = r#"[{"severity":"error","rule":"no_phase","at":"phase","message":"the plan has no phase"}]"#;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn plan(title: &str) -> Plan {
     let phase = json!({"id": "A", "allow": ["src/**", "a"], "operations": ["create"]});
-    Plan::from_value(&json!({"title": title, "objective": "o", "phase": [phase]})).unwrap()
+    Plan::from_value(json!({"title": title, "objective": "o", "phase": [phase]})).unwrap()
 }
 
 fn is_protected(path: &[u8]) -> bool {
