@@ -11,7 +11,7 @@
 //! let schema = Schema::new(json!({"type": "object", "required": ["query"]})).unwrap();
 //! assert!(schema.check(&json!({"query": "rust"})).is_ok());
 //! let violations = schema.check(&json!({})).unwrap_err();
-//! assert_eq!(violations.shown()[0].message, "must have required property 'query'");
+//! assert_eq!(&*violations.shown()[0].message, "must have required property 'query'");
 //! ```
 
 #[cfg(test)]
