@@ -146,10 +146,12 @@ fn unread_answers_shut_nobody_out() {
     for connection in &mut running[1..] {
         connection.send(&hang);
     }
-    // A connection that asks for the metrics takes the place of the one that is idle.
-    let unread = r#"candor_connections{state="unread"} "#;
-    poll_until(|| (metric(&server, unread) == peers.len() as u64).then_some(()));
-    running[0] = server.connect();
+    // On a connection that exists: a newcomer would evict a peer whose request is not read yet.
+    let unread = format!("candor_connections{{state=\"unread\"}} {}\n", peers.len());
+    poll_until(|| {
+        running[0].send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        running[0].response().text().contains(&unread).then_some(())
+    });
     running[0].send(&hang);
     // Even the last one has read nothing for long enough.
     thread::sleep(Duration::from_secs(1));
