@@ -38,7 +38,7 @@ impl NearIds {
         let lower = asked.to_lowercase();
         let path = lower.trim_start_matches("./").trim_start_matches('/');
         NearIds {
-            asked: without_lines(path).to_owned(),
+            asked: without_index(without_lines(path)).to_owned(),
             compared: 0,
             found: Vec::new(),
         }
@@ -52,11 +52,12 @@ impl NearIds {
             return;
         }
         for id in ids.iter() {
-            if let Some(of_last) = self.distance_of_last(last, last_component(id)) {
+            let named = without_index(id);
+            if let Some(of_last) = self.distance_of_last(last, last_component(named)) {
                 let distance = Distance {
                     of_last,
-                    shared: Reverse(shared_components(&asked, id)),
-                    of_all: bounded_distance(&asked, id),
+                    shared: Reverse(shared_components(&asked, named)),
+                    of_all: bounded_distance(&asked, named),
                 };
                 self.insert(distance, cache, id);
             }
@@ -111,6 +112,20 @@ fn is_lines(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Returns the folder of an id such as `guide/install/index.md`, whose last component tells nothing, or
+/// else the id.
+fn without_index(id: &str) -> &str {
+    match id.rsplit_once('/') {
+        Some((folder, last)) if !folder.is_empty() && is_index(last) => folder,
+        _ => id,
+    }
+}
+
+fn is_index(last: &str) -> bool {
+    let stem = last.split_once('.').map_or(last, |(stem, _)| stem);
+    matches!(stem, "index" | "_index" | "readme")
 }
 
 /// Returns both names without their suffixes if these are equal: `a.md` and `b.md` are not alike.
@@ -180,6 +195,23 @@ mod tests {
         ] {
             assert_eq!(near(asked, &ids), ids, "{asked}");
         }
+    }
+
+    #[test]
+    fn folders_are_compared_in_trees_of_index_files() {
+        let ids = [
+            "api/cache/index.md",
+            "api/fetch/index.md",
+            "api/fetch/usage/index.md",
+            "index.md",
+            "tools/readme.md",
+        ];
+        let fetch = ["api/fetch/index.md"];
+        assert_eq!(near("api/fetsh/index.md", &ids), fetch);
+        assert_eq!(near("api/fetch.md", &ids), fetch);
+        assert_eq!(near("fetch", &ids), fetch);
+        assert_eq!(near("tool/readme.md", &ids), ["tools/readme.md"]);
+        assert_eq!(near("idnex.md", &ids), ["index.md"]);
     }
 
     #[test]
