@@ -79,8 +79,16 @@ impl From<&'static str> for ClientText {
 /// Returns the text with invisible characters escaped, line breaks among them.
 pub fn escape_invisible(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    escape_invisible_into(text.chars(), &mut escaped);
+    push_visible(text, &mut escaped);
     escaped
+}
+
+/// Appends a text like [`escape_invisible_into`], as a whole if nothing in it can be invisible.
+pub(crate) fn push_visible(text: &str, out: &mut String) {
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => out.push_str(text),
+        false => escape_invisible_into(text.chars(), out),
+    }
 }
 
 /// Appends `text` with control characters, line separators and bidirectional controls escaped.

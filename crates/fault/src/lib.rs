@@ -53,6 +53,7 @@ mod dialect;
 pub mod dialects;
 mod fault;
 mod json;
+mod quoted_json;
 mod registry;
 pub mod schemas;
 mod sentence;

@@ -1,14 +1,15 @@
 //! Writes one sentence that is enough for a model to act on: the failure, its reasons, whether
 //! anything was changed, whether to retry, and the remedy.
 
-use crate::{Dialect, Effect, Fault, Retry, Violation, escape_invisible_into};
+use crate::client_text::push_visible;
+use crate::{Dialect, Effect, Fault, Retry, Violation};
 use std::fmt::Write as _;
 
 /// The most violations that the sentence names; the object after it lists all of them.
 const NAMED: usize = 5;
 
 /// The capacity for the sentence of an ordinary failure.
-pub(crate) const USUAL_SENTENCE: usize = 256;
+const USUAL_SENTENCE: usize = 256;
 
 /// Returns the sentence of a failure.
 pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
@@ -17,8 +18,7 @@ pub fn sentence<D: Dialect>(fault: &Fault<D>) -> String {
     text
 }
 
-/// Appends the sentence of a failure.
-pub(crate) fn write_sentence<D: Dialect>(fault: &Fault<D>, text: &mut String) {
+fn write_sentence<D: Dialect>(fault: &Fault<D>, text: &mut String) {
     let violations = fault.violations();
     if violations.is_empty() {
         text.push_str(fault.message().trim_end_matches('.'));
@@ -66,7 +66,7 @@ fn write_phrase(violation: &Violation, text: &mut String) {
         root if root.is_empty() => text.push_str("the arguments"),
         field => {
             text.push('`');
-            escape_invisible_into(field.chars(), text);
+            push_visible(&field, text);
             text.push('`');
         }
     }
@@ -77,12 +77,12 @@ fn write_phrase(violation: &Violation, text: &mut String) {
             text.push_str(" must be ");
             text.push_str(&violation.expected);
             text.push_str(", and was ");
-            escape_invisible_into(violation.value.get().chars(), text);
+            push_visible(violation.value.get(), text);
         }
     }
     if let Some(hint) = &violation.hint {
         text.push_str(" (");
-        escape_invisible_into(hint.chars(), text);
+        push_visible(hint, text);
         text.push(')');
     }
 }

@@ -70,13 +70,14 @@ fn edits(one: &str, other: &str) -> usize {
 
 fn short_edits(one: &[u8], other: &[u8]) -> usize {
     // Distances of a beginning of `one` to every beginning of `other`: those before it, and its own.
-    let mut before_last = [0; MAX_NEAR_CHARS + 1];
-    let mut last: [usize; MAX_NEAR_CHARS + 1] = std::array::from_fn(|index| index);
-    let mut own = [0; MAX_NEAR_CHARS + 1];
+    // One byte each: no distance is longer than a text, and the arrays change places often.
+    let mut before_last = [0_u8; MAX_NEAR_CHARS + 1];
+    let mut last: [u8; MAX_NEAR_CHARS + 1] = std::array::from_fn(|index| index as u8);
+    let mut own = [0_u8; MAX_NEAR_CHARS + 1];
     for (i, a) in one.iter().enumerate() {
-        own[0] = i + 1;
+        own[0] = i as u8 + 1;
         for (j, b) in other.iter().enumerate() {
-            let replaced = last[j] + usize::from(a != b);
+            let replaced = last[j] + u8::from(a != b);
             own[j + 1] = replaced.min(own[j] + 1).min(last[j + 1] + 1);
             if i > 0 && j > 0 && a != b && *a == other[j - 1] && *b == one[i - 1] {
                 own[j + 1] = own[j + 1].min(before_last[j - 1] + 1);
@@ -85,7 +86,7 @@ fn short_edits(one: &[u8], other: &[u8]) -> usize {
         std::mem::swap(&mut before_last, &mut last);
         std::mem::swap(&mut last, &mut own);
     }
-    last[other.len()]
+    last[other.len()].into()
 }
 
 #[cfg(test)]

@@ -24,12 +24,12 @@ fn describe_violations(schema: Value, value: Value) -> Value {
 fn describe_violation(violation: &Violation) -> Value {
     let value: Value = serde_json::from_str(violation.value.get()).unwrap();
     let mut entry = json!({
-        "message": violation.message,
+        "message": *violation.message,
         "path": violation.path.pointer(),
         "keyword": violation.keyword,
-        "params": violation.params,
+        "params": *violation.params,
         "value": value,
-        "expected": violation.expected,
+        "expected": *violation.expected,
     });
     if let Some(hint) = &violation.hint {
         entry["hint"] = json!(hint);
