@@ -10,9 +10,9 @@ fn kib(bytes: usize) -> String {
 /// The bounds of reading, listing, searching, editing and reporting.
 pub(super) fn file_limits() -> Vec<Limit> {
     use candor_workspace::edit::{MAX_EDITS, MAX_HUNKS, MAX_RESULT};
-    use candor_workspace::path::{MAX_LINKS, MAX_NAME_BYTES, MAX_PATH_BYTES};
+    use candor_workspace::path::{MAX_LINKS, MAX_MADE_DIRS, MAX_NAME_BYTES, MAX_PATH_BYTES};
     use candor_workspace::policy::{MAX_FINDING_TEXT, MAX_FINDINGS};
-    use candor_workspace::protected::{MAX_DENY_READ_BYTES, MAX_DENY_READ_LINES};
+    use candor_workspace::protected::{MAX_RULES_BYTES, MAX_RULES_LINES};
     use candor_workspace::reading::{
         MATCH_CHARS, MAX_CONTENT_BYTES, MAX_FILTER_GLOB_BYTES, MAX_GITIGNORE_BYTES, MAX_LISTED,
         MAX_LISTED_BYTES, MAX_MATCHES, MAX_PATTERN_CHARS, MAX_SCAN_BYTES, MAX_SEARCHED_BYTES,
@@ -34,6 +34,12 @@ pub(super) fn file_limits() -> Vec<Limit> {
             MAX_NAME_BYTES,
             "`INVALID_PATH`",
             "invalid_paths_are_refused",
+        ),
+        limit(
+            "directories that one call makes",
+            MAX_MADE_DIRS,
+            "`PATH_NOT_FOUND`",
+            "p19_directories_are_made_only_within_the_plan",
         ),
         limit(
             "links that are followed to one file",
@@ -138,15 +144,15 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "searched_files_and_bytes_are_bounded",
         ),
         limit(
-            "`.candor/deny_read`",
-            kib(MAX_DENY_READ_BYTES),
-            "`FILE_READ_FAILED`, nothing is read",
+            "`.candor/deny_read`, `.candor/executed`",
+            kib(MAX_RULES_BYTES),
+            "`FILE_READ_FAILED`, nothing is read or written",
             "invalid_line_is_reported",
         ),
         limit(
-            "lines of `.candor/deny_read`",
-            MAX_DENY_READ_LINES,
-            "`FILE_READ_FAILED`, nothing is read",
+            "lines of `.candor/deny_read`, `.candor/executed`",
+            MAX_RULES_LINES,
+            "`FILE_READ_FAILED`, nothing is read or written",
             "invalid_line_is_reported",
         ),
         limit(

@@ -48,6 +48,9 @@ pub trait Disk: Send + Sync + 'static {
     /// Removes the name of a file.
     fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()>;
 
+    /// Removes an empty directory; ENOTEMPTY if it contains anything.
+    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()>;
+
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()>;
 

@@ -122,6 +122,11 @@ impl Disk for RealDisk {
         Ok(rustix::fs::unlinkat(holder, name, AtFlags::empty())?)
     }
 
+    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let (holder, name) = self.holder(path.as_ref())?;
+        Ok(rustix::fs::unlinkat(holder, name, AtFlags::REMOVEDIR)?)
+    }
+
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let dir = self.dir(path.as_ref())?;
         Ok(rustix::io::retry_on_intr(|| rustix::fs::fsync(&dir))?)

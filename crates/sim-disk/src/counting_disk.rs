@@ -97,6 +97,10 @@ impl Disk for CountingDisk {
         self.disk.unlink(path)
     }
 
+    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.disk.remove_dir(path)
+    }
+
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.counts.count_sync();
         self.disk.sync_dir(path)

@@ -137,6 +137,17 @@ impl DirTree {
         }
     }
 
+    pub(crate) fn remove_dir(&mut self, place: EntryName) -> Result<(), Errno> {
+        match self.get(&place).ok_or(Errno::NOENT)? {
+            DirEntry::File(_) => Err(Errno::NOTDIR),
+            DirEntry::Dir(dir) if !self.list(dir).is_empty() => Err(Errno::NOTEMPTY),
+            DirEntry::Dir(_) => {
+                self.change(vec![(place, None)]);
+                Ok(())
+            }
+        }
+    }
+
     /// The rules and their order are those of rename(2).
     pub(crate) fn rename(
         &mut self,

@@ -29,13 +29,13 @@ impl DiskFault {
 
     /// Returns true if the fault can happen at this operation.
     pub fn can_happen_at(self, operation: &DiskOperation) -> bool {
-        use DiskOperation::{Reserve, SetLen, SetMode, Unlink};
+        use DiskOperation::{RemoveDir, Reserve, SetLen, SetMode, Unlink};
         match self {
             // A crash during a read is the same as a crash at the next operation that writes.
             DiskFault::Crash => !operation.only_reads(),
             DiskFault::Eio => true,
             DiskFault::Enospc => match operation {
-                Unlink { .. } | SetLen { .. } | SetMode { .. } => false,
+                Unlink { .. } | RemoveDir { .. } | SetLen { .. } | SetMode { .. } => false,
                 other => !other.only_reads(),
             },
             DiskFault::Full => operation.writes() || matches!(operation, Reserve { .. }),

@@ -26,6 +26,9 @@ pub enum DiskOperation {
     Unlink {
         path: PathBuf,
     },
+    RemoveDir {
+        path: PathBuf,
+    },
     SyncDir {
         path: PathBuf,
     },

@@ -201,6 +201,15 @@ impl Disk for SimDisk {
         })
     }
 
+    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let names = names(path.as_ref())?;
+        let path = path.as_ref().to_path_buf();
+        self.perform(DiskOperation::RemoveDir { path }, |state, _| {
+            let entry = state.tree.entry_name(&names)?;
+            state.tree.remove_dir(entry)
+        })
+    }
+
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let names = names(path.as_ref())?;
         let path = path.as_ref().to_path_buf();

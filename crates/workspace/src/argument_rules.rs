@@ -43,6 +43,7 @@ pub(crate) fn parse_changes(arguments: JsonRef<'_>) -> Result<Option<ChangeReque
             ]);
             let change = change(value, &at, &mut violations);
             deletion(value, &at, &mut violations);
+            move_rules(value, &at, &mut violations);
             change
         };
         let parsed: Vec<_> = changes.items().enumerate().map(parse).collect();
@@ -112,6 +113,7 @@ fn change(
 ) -> Option<RequestedChange> {
     let decoded = base64_content(value, at, violations);
     let ContentArguments { content, encoding } = ContentArguments::deserialize(value).ok()?;
+    empty_edits(value, at, violations);
     let mut change = RequestedChange::deserialize(value).ok()?;
     change.content = match encoding {
         ContentEncoding::Utf8 => content.map(String::into_bytes),
@@ -169,13 +171,51 @@ fn deletion(value: JsonRef<'_>, at: &ArgumentPath, violations: &mut Violations) 
     let given = WAYS.iter().find(|way| value.get(way).is_some());
     match (value.get_or_null("delete").as_bool(), given) {
         (Some(true), Some(way)) => violations.push(choose(at, "delete", way)),
+        (Some(true), None) if value.get("executable").is_some() => {
+            violations.push(choose(at, "delete", "executable"));
+        }
         (Some(true), None) if value.get("previous_hash").is_none() => {
             violations.push(missing(at, "previous_hash", "read the file for its hash"));
         }
-        (Some(false), None) => {
+        (Some(false), None) if value.get("from").is_none() => {
             violations.push(missing(at, "content", "or edits, or a patch"));
         }
         _ => {}
+    }
+}
+
+/// Checks that a move has the hash of the file that it moves, and nothing beside it but edits.
+fn move_rules(value: JsonRef<'_>, at: &ArgumentPath, violations: &mut Violations) {
+    if value.get("from").is_none() {
+        return;
+    }
+    let is_delete = value.get_or_null("delete").as_bool() == Some(true);
+    let given = ["content", "patch"];
+    let given = given.into_iter().find(|way| value.get(way).is_some());
+    match given.or(is_delete.then_some("delete")) {
+        Some(way) => violations.push(choose(at, "from", way)),
+        None if value.get("previous_hash").is_none() => {
+            violations.push(missing(at, "previous_hash", "read the file for its hash"));
+        }
+        None => {}
+    }
+}
+
+/// Checks that edits are not empty, unless the mode of the file changes.
+fn empty_edits(value: JsonRef<'_>, at: &ArgumentPath, violations: &mut Violations) {
+    let edits = value.get("edits");
+    let edits = edits.filter(|edits| edits.kind() == JsonKind::Array);
+    let is_empty = edits.is_some_and(|edits| edits.items().next().is_none());
+    if is_empty && value.get("executable").is_none() {
+        violations.push(Violation {
+            path: member_of(at, "edits"),
+            keyword: "minItems",
+            message: "must NOT have fewer than 1 items".into(),
+            params: json!({ "limit": 1 }).into(),
+            value: excerpt(&json!([])),
+            expected: "an array of at least 1 item".into(),
+            hint: None,
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use crate::path::PathError;
 use crate::plan::{self, store};
 use crate::policy::PolicyReport;
 use crate::preflight::FingerprintError;
-use crate::protected::DenyReadError;
+use crate::protected::PathRulesError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
@@ -47,7 +47,9 @@ pub(crate) enum Failure {
     /// Reading failed.
     Read(ReadError),
     /// The file that lists unreadable files cannot be used, so nothing is read.
-    DenyRead(DenyReadError),
+    DenyRead(PathRulesError),
+    /// The file that lists executed files cannot be used, so nothing is written.
+    Executed(PathRulesError),
     /// The plan cannot be used.
     Plan(PlanFailure),
     /// The file exists, and must not.
@@ -165,7 +167,6 @@ from! {
     Violations => Arguments,
     PathError => Path,
     ReadError => Read,
-    DenyReadError => DenyRead,
     PlanFailure => Plan,
     EditError => Edit,
     PatchError => Patch,

@@ -7,6 +7,7 @@ use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch}
 use crate::failure::{BrokenInvariant, Failure, PlanFailure, StartError};
 use crate::notes::Penalty;
 use crate::path::{PathError, shown};
+use crate::plan::ScopeError;
 use crate::policy;
 use crate::reading::ReadError;
 use crate::write::{SettleError, TurnError, WriteError};
@@ -118,6 +119,14 @@ impl Failure {
                 )
                 .with_remedy("Ask a person to correct .candor/deny_read.")
                 .with_cause(Cause::error("DenyRead", error)),
+            Failure::Executed(error) => codes::FileReadFailed
+                .fault()
+                .with_message(
+                    ClientText::from("Nothing is written: .candor/executed, ")
+                        .quoting_at_most(&error.to_string(), SENTENCE_CHARS),
+                )
+                .with_remedy("Ask a person to correct .candor/executed.")
+                .with_cause(Cause::error("Executed", error)),
             Failure::Plan(failure) => plan(failure),
             Failure::Exists(at) => codes::FileAlreadyExists
                 .fault()
@@ -177,7 +186,12 @@ impl Failure {
             Failure::BrokenInvariant(_) => Penalty::LockForPerson,
             Failure::OtherRole { .. }
             | Failure::RoleClaim { .. }
-            | Failure::Plan(PlanFailure::Scope(_))
+            | Failure::Plan(PlanFailure::Scope(
+                ScopeError::UnknownPhase { .. }
+                | ScopeError::Target { .. }
+                | ScopeError::Operation { .. }
+                | ScopeError::Glob { .. },
+            ))
             | Failure::Read(ReadError::Denied { .. }) => Penalty::Strike,
             Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
                 PathError::Traversal | PathError::Outside { typed: true } => Penalty::Strike,
@@ -388,6 +402,19 @@ fn plan(failure: &PlanFailure) -> F {
             )
             .with_cause(named("PlanDamaged", &damage.to_string()))
             .with_facts(|facts| facts.plan_hash = Some(hash.clone())),
+        PlanFailure::Scope(refusal @ ScopeError::Executed { path, .. }) => {
+            codes::PlanScopeViolation
+                .fault()
+                .with_message(client_text(refusal))
+                .with_remedy("Ask for a plan whose `allow` names the file, or leave it alone.")
+                .with_cause(json!({
+                    "message": refusal.to_string(),
+                    "code": null,
+                    "name": "PlanScope",
+                    "executed": true,
+                    "entry": String::from_utf8_lossy(path),
+                }))
+        }
         PlanFailure::Scope(refusal) => codes::PlanScopeViolation
             .fault()
             .with_message(client_text(refusal))

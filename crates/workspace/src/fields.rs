@@ -93,13 +93,12 @@ pub(crate) fn encoding() -> Value {
 /// Returns the schemas of the members that can give the new content of a file.
 pub(crate) fn content() -> Value {
     json!({
-        "path": path("The file, from the workspace root; its directory must exist"),
+        "path": path("The file, from the workspace root; directories of a new file are made"),
         "content": { "type": "string", "description": "The whole new content" },
         "edits": {
             "type": "array",
-            "minItems": 1,
             "maxItems": crate::edit::MAX_EDITS,
-            "description": "Replacements, one after the other",
+            "description": "Replacements, one after the other; none only with executable",
             "items": {
                 "type": "object",
                 "properties": {
@@ -114,6 +113,7 @@ pub(crate) fn content() -> Value {
         "patch": { "type": "string", "description": "A unified diff of this one file" },
         "previous_hash": file_hash("Change the file only if it has this hash"),
         "create_only": { "type": "boolean", "description": "Fail if the file exists" },
+        "executable": { "type": "boolean", "description": "Whether it can be executed; as before if absent" },
         "encoding": encoding()
     })
 }

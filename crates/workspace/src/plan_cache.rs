@@ -4,7 +4,7 @@
 use crate::approval::{Approval, ApprovalFile, SignedError, SignedStatement, find_approvals_by};
 use crate::plan::store::{self, LoadError, StoredPlan};
 use crate::plan::{Globs, Phase, PlanHash, Scope, ScopeError, hash};
-use crate::protected::{DenyRead, DenyReadError};
+use crate::protected::{DenyRead, ExecutedFiles, PathRulesError};
 use crate::write::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeMap;
@@ -25,7 +25,27 @@ pub(crate) struct PlanCache {
     approvals: Mutex<BTreeMap<String, Verified>>,
     /// Compiled globs, keyed by their texts.
     globs: Mutex<BTreeMap<Vec<String>, Arc<Globs>>>,
-    deny: Mutex<Option<(Vec<u8>, Arc<DenyRead>)>>,
+    deny: ParsedFile<DenyRead>,
+    executed: ParsedFile<ExecutedFiles>,
+}
+
+/// The bytes of a person's file that were parsed last, and the result.
+type ParsedFile<T> = Mutex<Option<(Vec<u8>, Arc<T>)>>;
+
+fn parsed<T>(
+    last: &ParsedFile<T>,
+    bytes: &[u8],
+    parse: impl FnOnce(&[u8]) -> Result<T, PathRulesError>,
+) -> Result<Arc<T>, PathRulesError> {
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some((of, parsed)) if of == bytes => Ok(Arc::clone(parsed)),
+        _ => {
+            let parsed = Arc::new(parse(bytes)?);
+            *last = Some((bytes.to_vec(), Arc::clone(&parsed)));
+            Ok(parsed)
+        }
+    }
 }
 
 fn remembered<K: Ord, V: Clone>(all: &Mutex<BTreeMap<K, V>>, key: &K) -> Option<V> {
@@ -88,16 +108,13 @@ impl PlanCache {
     }
 
     /// Returns the parsed `deny_read` file.
-    pub(crate) fn deny(&self, bytes: &[u8]) -> Result<Arc<DenyRead>, DenyReadError> {
-        let mut known = self.deny.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some((of, deny)) if of == bytes => Ok(Arc::clone(deny)),
-            _ => {
-                let deny = Arc::new(DenyRead::parse(bytes)?);
-                *known = Some((bytes.to_vec(), Arc::clone(&deny)));
-                Ok(deny)
-            }
-        }
+    pub(crate) fn deny(&self, bytes: &[u8]) -> Result<Arc<DenyRead>, PathRulesError> {
+        parsed(&self.deny, bytes, DenyRead::parse)
+    }
+
+    /// Returns the parsed `executed` file.
+    pub(crate) fn executed(&self, bytes: &[u8]) -> Result<Arc<ExecutedFiles>, PathRulesError> {
+        parsed(&self.executed, bytes, ExecutedFiles::parse)
     }
 }
 

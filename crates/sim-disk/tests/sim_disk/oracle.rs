@@ -18,6 +18,7 @@ enum DiskStep {
     Rename(&'static str, &'static str, bool),
     Exchange(&'static str, &'static str),
     Unlink(&'static str),
+    RemoveDir(&'static str),
     List(&'static str),
     SyncDir(&'static str),
     Write(usize, Vec<u8>, u64),
@@ -46,6 +47,7 @@ fn step() -> impl Strategy<Value = DiskStep> {
         6 => (path(), path(), any::<bool>()).prop_map(|(a, b, r)| DiskStep::Rename(a, b, r)),
         4 => (path(), path()).prop_map(|(a, b)| DiskStep::Exchange(a, b)),
         2 => path().prop_map(DiskStep::Unlink),
+        2 => path().prop_map(DiskStep::RemoveDir),
         2 => dir().prop_map(DiskStep::List),
         1 => dir().prop_map(DiskStep::SyncDir),
         4 => (file(), bytes(), 0..5000u64).prop_map(|(f, b, at)| DiskStep::Write(f, b, at)),
@@ -140,6 +142,18 @@ impl ModelDisk {
         match self.entry(path).ok_or(ENOENT)? {
             ModelEntry::Dir => Err(EISDIR),
             ModelEntry::File(_) => {
+                self.entries.remove(path);
+                Ok(())
+            }
+        }
+    }
+
+    fn remove_dir(&mut self, path: &Path) -> OsResult<()> {
+        self.reachable(path)?;
+        match self.entry(path).ok_or(ENOENT)? {
+            ModelEntry::File(_) => Err(ENOTDIR),
+            ModelEntry::Dir if !self.list(path)?.is_empty() => Err(ENOTEMPTY),
+            ModelEntry::Dir => {
                 self.entries.remove(path);
                 Ok(())
             }
@@ -340,6 +354,7 @@ impl<D: Disk> Compared<D> {
                 model.exchange(Path::new(one), Path::new(other)),
             ),
             DiskStep::Unlink(path) => (disk.unlink(path), model.unlink(Path::new(path))),
+            DiskStep::RemoveDir(path) => (disk.remove_dir(path), model.remove_dir(Path::new(path))),
             DiskStep::SyncDir(path) => (disk.sync_dir(path), model.list(Path::new(path)).map(drop)),
             DiskStep::List(path) => {
                 let (listed, expected) = (os_result(disk.list(path)), model.list(Path::new(path)));

@@ -7,7 +7,9 @@ mod shown;
 mod typed;
 
 pub use error::{InvalidPath, PathError, SpecialFile};
-pub use resolve::{FileKind, FileStat, MAX_LINKS, ResolvedPath, resolve_path};
+pub use resolve::{
+    FileKind, FileStat, MAX_LINKS, MAX_MADE_DIRS, ResolvedPath, resolve_new_path, resolve_path,
+};
 pub use root::{Root, RootId};
 pub(crate) use shown::shown;
 pub use typed::{MAX_NAME_BYTES, MAX_PATH_BYTES, TypedPath};

@@ -20,6 +20,9 @@ use std::path::{Component, Path, PathBuf};
 /// Links that are followed on the way to one file: as many as Linux follows.
 pub const MAX_LINKS: usize = 40;
 
+/// The maximum number of directories that are made for one call.
+pub const MAX_MADE_DIRS: usize = 32;
+
 /// The maximum number of lookups if directories are moved meanwhile.
 const MAX_LOOKUPS: usize = 16;
 
@@ -32,6 +35,8 @@ pub struct ResolvedPath {
     pub file_stat: Option<FileStat>,
     /// The links that were followed, relative to the root.
     pub links: Vec<PathBuf>,
+    /// The directories of the path that do not exist, from the root down.
+    pub missing_dirs: Vec<PathBuf>,
 }
 
 impl ResolvedPath {
@@ -67,8 +72,17 @@ pub enum FileKind {
 /// Resolves a path. Links within the root are followed, including a link as the last name; a link
 /// to something that does not exist resolves to that path.
 pub fn resolve_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
+    resolve(root, typed, false)
+}
+
+/// Resolves the path of a file that may be created together with directories that do not exist.
+pub fn resolve_new_path(root: &Root, typed: &TypedPath) -> Result<ResolvedPath, PathError> {
+    resolve(root, typed, true)
+}
+
+fn resolve(root: &Root, typed: &TypedPath, may_make_dirs: bool) -> Result<ResolvedPath, PathError> {
     for _ in 0..MAX_LOOKUPS {
-        match Lookup::new(root, typed).end() {
+        match Lookup::new(root, typed, may_make_dirs).end() {
             Err(LookupError::Disturbed) => {}
             Err(LookupError::Refused(error)) => return Err(error),
             Ok(located) => return Ok(located),
@@ -106,12 +120,15 @@ struct Lookup<'r> {
     /// The remaining steps, the next one last.
     left: Vec<LookupStep>,
     links: Vec<PathBuf>,
+    /// True if missing directories can be made.
+    may_make_dirs: bool,
 }
 
 impl<'r> Lookup<'r> {
-    fn new(root: &'r Root, typed: &TypedPath) -> Lookup<'r> {
+    fn new(root: &'r Root, typed: &TypedPath, may_make_dirs: bool) -> Lookup<'r> {
         let mut walk = Lookup {
             root,
+            may_make_dirs,
             real: PathBuf::new(),
             dir: None,
             left: Vec::new(),
@@ -150,7 +167,7 @@ impl<'r> Lookup<'r> {
             }
             let handle = match self.open(&name) {
                 Err(Errno::NOENT) if self.left.is_empty() => return Ok(self.located(at, None)),
-                Err(Errno::NOENT) => return Err(PathError::ParentMissing { parent: at }.into()),
+                Err(Errno::NOENT) => return self.below_missing(at),
                 other => other?,
             };
             let stat = rustix::fs::fstat(&handle)?;
@@ -175,11 +192,41 @@ impl<'r> Lookup<'r> {
         Ok(self.located(real, Some(file_stat(&stat))))
     }
 
+    /// Returns the path of a file below a directory that does not exist.
+    fn below_missing(mut self, dir: PathBuf) -> Result<ResolvedPath, LookupError> {
+        let missing = PathError::ParentMissing {
+            parent: dir.clone(),
+        };
+        if !self.may_make_dirs || self.left.len() > MAX_MADE_DIRS {
+            return Err(missing.into());
+        }
+        let mut missing_dirs = vec![dir.clone()];
+        let mut real = dir;
+        while let Some(step) = self.left.pop() {
+            let LookupStep::Down(name) = step else {
+                return Err(missing.into());
+            };
+            real.push(name);
+            if !self.left.is_empty() {
+                missing_dirs.push(real.clone());
+            }
+        }
+        if real.as_os_str().len() > MAX_PATH_BYTES {
+            return Err(PathError::Invalid(InvalidPath::PathTooLong).into());
+        }
+        let located = self.located(real, None);
+        Ok(ResolvedPath {
+            missing_dirs,
+            ..located
+        })
+    }
+
     fn located(self, real: PathBuf, file_stat: Option<FileStat>) -> ResolvedPath {
         ResolvedPath {
             real,
             file_stat,
             links: self.links,
+            missing_dirs: Vec::new(),
         }
     }
 

@@ -77,6 +77,14 @@ impl Globs {
     pub fn matches(&self, path: &[u8]) -> bool {
         !path.is_empty() && self.0.is_match_candidate(&Candidate::from_bytes(path))
     }
+
+    /// Returns the indexes of those that mean this path.
+    pub(super) fn matching(&self, path: &[u8]) -> Vec<usize> {
+        match path {
+            [] => Vec::new(),
+            path => self.0.matches_candidate(&Candidate::from_bytes(path)),
+        }
+    }
 }
 
 fn compile(glob: &str) -> Result<globset::Glob, GlobFlaw> {
@@ -133,6 +141,9 @@ fn check_class(class: &[u8]) -> Result<(), GlobFlaw> {
     let good = !class.is_empty() && class.iter().all(plain) && !class.windows(3).any(crosses);
     good.then_some(()).ok_or(GlobFlaw::Class)
 }
+
+/// The characters of wildcards and alternatives.
+pub(super) const WILDCARDS: [char; 6] = ['*', '?', '[', '{', '}', '\\'];
 
 /// Returns the directories at the beginning of a glob that it names without any wildcard.
 pub(super) fn literal_base(glob: &str) -> &str {

@@ -6,7 +6,8 @@
 use super::glob::{self, Globs};
 use super::model::{Phase, Plan, Preflight};
 use super::text::is_hidden;
-use crate::policy::PolicyRule;
+use crate::policy::{PolicyRule, Profile};
+use crate::protected::ExecutedFiles;
 use serde::Serialize;
 
 /// The profiles that a plan may switch on.
@@ -19,6 +20,12 @@ const PROBES: [&str; 4] = [
     "audit-log.jsonl",
     "docs/plans/x.toml",
 ];
+
+/// Variables that make a program load code, or run another one.
+const LOADERS: [&str; 5] = ["LD_", "GIT_", "PYTHONPATH", "NODE_OPTIONS", "RUSTC_WRAPPER"];
+
+/// Variables that the server sets itself.
+const OWN_VARIABLES: [&str; 3] = ["PATH", "HOME", "TMPDIR"];
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
 
@@ -73,6 +80,18 @@ pub enum LintRule {
     Network,
     /// A member about commands is set, and there are none.
     NoCommands,
+    /// A name of Latin letters has a letter of another script.
+    Homoglyph,
+    /// A glob names files that other programs run or obey.
+    ExecutedFile,
+    /// The commands may write files of the tree.
+    WritableInTree,
+    /// A variable makes programs load code, or run another one.
+    EnvLoader,
+    /// A variable has no effect, because the server sets it.
+    EnvIgnored,
+    /// A rule about secrets is lifted for files that are not named.
+    BroadException,
 }
 
 impl LintRule {
@@ -84,7 +103,8 @@ impl LintRule {
                 Severity::Error
             }
             AllowsNothing | WideGlob | ReachesProtected | Decomposed | Hidden | Shell | Network
-            | NoCommands => Severity::Warning,
+            | NoCommands | Homoglyph | ExecutedFile | WritableInTree | EnvLoader | EnvIgnored
+            | BroadException => Severity::Warning,
         }
     }
 }
@@ -191,6 +211,7 @@ impl Linter<'_> {
                 self.say(LintRule::UnknownRule, &format!("{at}.rule"), &message);
             }
             self.glob(&format!("{at}.path"), &exception.path);
+            self.exception(&format!("{at}.path"), &exception.rule, &exception.path);
             self.text(&format!("{at}.reason"), &exception.reason);
         }
     }
@@ -221,7 +242,33 @@ impl Linter<'_> {
                 let message = format!("the variable {} is given twice", env.name());
                 self.say(LintRule::DuplicateEnv, &at, &message);
             }
+            self.variable(&at, env.name());
             self.hidden(&at, env.value().unwrap_or_default());
+        }
+    }
+
+    fn variable(&mut self, at: &str, name: &str) {
+        let is_loader = |loader: &&str| match loader.ends_with('_') {
+            true => name.starts_with(loader),
+            false => name == *loader,
+        };
+        if LOADERS.iter().any(is_loader) {
+            let message = format!("{name} makes programs load code, or run another program");
+            self.say(LintRule::EnvLoader, at, &message);
+        }
+        if OWN_VARIABLES.contains(&name) {
+            let message = format!("{name} has no effect, because the server sets it");
+            self.say(LintRule::EnvIgnored, at, &message);
+        }
+    }
+
+    fn exception(&mut self, at: &str, rule: &str, glob: &str) {
+        let is_secret =
+            PolicyRule::named(rule).is_some_and(|rule| rule.profile() == Profile::Secrets);
+        let is_literal = |name: &str| !name.contains(glob::WILDCARDS);
+        if is_secret && !glob.split('/').any(is_literal) {
+            let message = "lifts a rule about secrets for files that it does not name";
+            self.say(LintRule::BroadException, at, message);
         }
     }
 
@@ -264,12 +311,22 @@ impl Linter<'_> {
             let message = "has decomposed characters; names are compared byte for byte";
             self.say(LintRule::Decomposed, at, message);
         }
+        if let Some(component) = name.split('/').find(|name| is_mixed(name)) {
+            let message = format!(
+                "has a letter of another script in {component:?}, which may look like a Latin one"
+            );
+            self.say(LintRule::Homoglyph, at, &message);
+        }
     }
 
     fn allowed(&mut self, at: &str, glob: &str) {
         let Some(globs) = self.glob(at, glob) else {
             return;
         };
+        if let Some(file) = named_executed_file(glob) {
+            let message = format!("names files that other programs run or obey, such as {file}");
+            self.say(LintRule::ExecutedFile, at, &message);
+        }
         let only_stars = |name: &str| name.bytes().all(|b| b == b'*');
         if glob.split('/').all(only_stars) && glob.contains("**") {
             let message = "means every file but the protected ones";
@@ -300,6 +357,8 @@ impl Linter<'_> {
             self.say(LintRule::ProtectedDirectory, at, &message);
         } else {
             self.name(at, dir);
+            let message = "the commands may change files of the tree there";
+            self.say(LintRule::WritableInTree, at, message);
         }
     }
 
@@ -322,6 +381,40 @@ impl Linter<'_> {
         let mut held = below.map(|(_, rest)| format!("{dir}/{rest}"));
         held.find(|path| (self.protected)(path.as_bytes()))
     }
+}
+
+/// Returns an executed file that a glob covers, with `x` for each name that has a wildcard.
+fn named_executed_file(glob: &str) -> Option<String> {
+    let sample = |name: &str| match name.contains(glob::WILDCARDS) {
+        true => String::from("x"),
+        false => name.to_owned(),
+    };
+    let names: Vec<_> = glob.split('/').map(sample).collect();
+    let file = names.join("/");
+    let executed = ExecutedFiles::default();
+    let covers = executed.contains(file.as_bytes()) && executed.is_covered(file.as_bytes(), glob);
+    covers.then_some(file)
+}
+
+/// Returns true if a name has Latin letters and letters of another script.
+fn is_mixed(name: &str) -> bool {
+    let letters = || name.chars().filter(|c| c.is_alphabetic());
+    letters().any(is_latin) && letters().any(|c| !is_latin(c))
+}
+
+/// Returns true for letters of the Latin script. Letters in full width are not among them: they look
+/// like Latin ones and are different characters.
+fn is_latin(c: char) -> bool {
+    matches!(c,
+        'a'..='z'
+        | 'A'..='Z'
+        | '\u{aa}'
+        | '\u{ba}'
+        | '\u{c0}'..='\u{2af}'
+        | '\u{1d00}'..='\u{1d25}'
+        | '\u{1e00}'..='\u{1eff}'
+        | '\u{2c60}'..='\u{2c7f}'
+        | '\u{a722}'..='\u{a7ff}')
 }
 
 #[cfg(test)]

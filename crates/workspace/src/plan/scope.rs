@@ -2,6 +2,7 @@
 
 use super::glob::{GlobFlaw, Globs};
 use super::model::{Operation, Phase, PhaseId, Plan};
+use crate::protected::ExecutedFiles;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +23,12 @@ pub enum ScopeError {
         path: Vec<u8>,
         /// The globs.
         allow: Vec<String>,
+    },
+    /// Other programs run or obey the file, and only wildcards of the phase match it.
+    Executed {
+        phase: PhaseId,
+        /// The file, relative to the root.
+        path: Vec<u8>,
     },
     /// The phase allows the file, but not this operation.
     Operation {
@@ -52,6 +59,13 @@ impl fmt::Display for ScopeError {
                 write!(
                     out,
                     "phase {phase} does not allow {path:?}; it allows: {allow}"
+                )
+            }
+            ScopeError::Executed { phase, path } => {
+                let path = String::from_utf8_lossy(path);
+                write!(
+                    out,
+                    "phase {phase} does not name {path:?}, which other programs run or obey; a wildcard does not cover it"
                 )
             }
             ScopeError::Operation {
@@ -122,14 +136,34 @@ impl<'p> Scope<'p> {
         Arc::clone(&self.globs)
     }
 
+    /// Returns true if a glob of the phase matches this path and, if it is an executed file, names it.
+    pub fn covers(&self, path: &[u8], executed: &ExecutedFiles) -> bool {
+        let mut matching = self.globs.matching(path).into_iter();
+        matching.any(|index| {
+            let glob = self.phase.allow.get(index);
+            glob.is_some_and(|glob| executed.is_covered(path, glob))
+        })
+    }
+
     /// Checks that the operation is allowed on the file at this path: the real one, relative to the
     /// root, byte for byte.
-    pub fn allows(&self, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
+    pub fn allows(
+        &self,
+        operation: Operation,
+        path: &[u8],
+        executed: &ExecutedFiles,
+    ) -> Result<(), ScopeError> {
         if !self.globs.matches(path) {
             return Err(ScopeError::Target {
                 phase: self.phase.id.clone(),
                 path: path.to_vec(),
                 allow: self.phase.allow.clone(),
+            });
+        }
+        if !self.covers(path, executed) {
+            return Err(ScopeError::Executed {
+                phase: self.phase.id.clone(),
+                path: path.to_vec(),
             });
         }
         if !self.phase.operations.contains(&operation) {
@@ -145,7 +179,7 @@ impl<'p> Scope<'p> {
 
 /// Checks that a phase allows an operation on the file at this path; see [`Scope::allows`].
 pub fn allows(phase: &Phase, operation: Operation, path: &[u8]) -> Result<(), ScopeError> {
-    Scope::of(phase)?.allows(operation, path)
+    Scope::of(phase)?.allows(operation, path, &ExecutedFiles::default())
 }
 
 #[cfg(test)]

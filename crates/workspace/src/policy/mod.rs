@@ -16,8 +16,8 @@ use std::borrow::Cow;
 pub struct PolicyRequest<'a> {
     /// The path below the root, with `/`.
     pub path: &'a str,
-    /// The old bytes, or `None` if there was no file.
-    pub before: Option<&'a [u8]>,
+    /// The old path and the old bytes, or `None` if there was no file.
+    pub before: Option<(&'a str, &'a [u8])>,
     /// The bytes after.
     pub after: &'a [u8],
     /// True if the profile `rust-strict` is on.
@@ -28,23 +28,23 @@ pub struct PolicyRequest<'a> {
 
 /// Checks an edit. Returns the findings that the policy forbids.
 pub fn check(request: PolicyRequest<'_>) -> PolicyReport {
-    let rust = request.rust_strict && rust::is_judged(request.path);
-    let findings = |bytes: &[u8], text: &str| {
+    let findings = |path: &str, bytes: &[u8], text: &str| {
         let mut found = conflict::find(text);
         found.extend(secret::find(text));
-        if rust {
+        if request.rust_strict && rust::is_judged(path) {
             found.extend(rust::find(bytes, text));
         }
         found.retain(|raw| !request.exceptions.contains(&raw.rule));
         found
     };
     let after = String::from_utf8_lossy(request.after);
-    let mut added: Vec<RawFinding> = findings(request.after, &after);
-    if let Some(bytes) = request.before
+    let mut added: Vec<RawFinding> = findings(request.path, request.after, &after);
+    if let Some((path, bytes)) = request.before
         && !added.is_empty()
     {
         let before: Cow<'_, str> = String::from_utf8_lossy(bytes);
-        report::take_away(&mut added, &after, &findings(bytes, &before), &before);
+        let old = findings(path, bytes, &before);
+        report::take_away(&mut added, &after, &old, &before);
     }
     report::report(added, &after)
 }

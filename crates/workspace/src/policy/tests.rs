@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn check_file(path: &str, before: Option<&str>, after: &str) -> PolicyReport {
-    let before = before.map(str::as_bytes);
+    let before = before.map(|before| (path, before.as_bytes()));
     let after = after.as_bytes();
     check(PolicyRequest {
         path,

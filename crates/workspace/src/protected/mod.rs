@@ -1,18 +1,19 @@
-//! The paths that an agent never writes, and those that it never reads.
+//! The paths that an agent never writes, those that it never reads, and those that no wildcard covers.
 //!
-//! Both lists apply to real paths from the root, and to the paths of the links that led there
+//! The lists apply to real paths from the root, and to the paths of the links that led there
 //! ([`ResolvedPath::any`](crate::path::ResolvedPath::any)). Names are compared as the least careful file
 //! system would compare them: without regard to case, invisible characters, and trailing dots and spaces.
 //! So `.GIT` is protected even if it is another directory.
 
 mod deny_read;
+mod executed;
 mod fold_name;
+mod path_rules;
 
-pub use deny_read::{
-    DEFAULT_DENY_READ, DenyRead, DenyReadError, DenyReadProblem, MAX_DENY_READ_BYTES,
-    MAX_DENY_READ_LINES,
-};
+pub use deny_read::{DEFAULT_DENY_READ, DenyRead};
+pub use executed::{DEFAULT_EXECUTED, EXECUTED, ExecutedFiles};
 use fold_name::fold_name;
+pub use path_rules::{MAX_RULES_BYTES, MAX_RULES_LINES, PathRulesError, PathRulesProblem};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 

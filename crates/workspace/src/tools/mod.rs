@@ -47,6 +47,7 @@ const REGISTER: &[(&str, ToolRole, bool)] = {
         ("lint_plan", Only(Planner), true),
         ("list_files", Both, true),
         ("list_plans", Both, true),
+        ("move_file", Only(Executor), false),
         ("read_audit_log", Both, true),
         ("read_file", Both, true),
         ("read_plan", Both, true),

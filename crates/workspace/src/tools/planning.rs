@@ -9,7 +9,7 @@ use crate::notes::{CallNotes, Subject};
 use crate::plan::{self, Plan, PlanError, Severity, durable, store};
 use crate::server::WorkspaceServer;
 use crate::tools::writing::{PendingChanges, apply};
-use crate::write::{ChangeKind, FileChange, hash_of};
+use crate::write::{ChangeKind, FileChange, file_mode, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use candor_street::{CallContext, Reply, Tool, reply};
 use serde_json::{Value, json};
@@ -99,17 +99,18 @@ fn save(work: &ToolContext, plan: &Plan) -> Result<Reply, Failure> {
         }
         Some((held, mode)) => ChangeKind::Modify {
             before: hash_of(&held),
+            before_mode: mode,
             bytes,
-            mode,
+            mode: file_mode(mode, None),
         },
-        None => ChangeKind::Create { bytes },
+        None => ChangeKind::create(bytes),
     };
     let change = FileChange::new(path.clone(), what);
     let subject = Subject {
         path: path.clone(),
         before: change.what.before().map(String::from),
         after: change.after.clone(),
-        bytes: change.what.bytes().map(|bytes| bytes.len() as u64),
+        bytes: change.what.length(),
     };
     cx.notes.update(|notes| notes.subjects = vec![subject]);
     let saved = if change.what.before().is_some() {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::fields::{arguments, encoding, number, path, words};
 use crate::notes::{CallNotes, Subject};
 use crate::path::PathError;
-use crate::protected::DenyRead;
+use crate::protected::{DenyRead, EXECUTED, ExecutedFiles};
 use crate::reading::{
     ContentEncoding, ListAnswer, ListRequest, ReadAnswer, ReadError, ReadRequest, SearchAnswer,
     SearchRequest, WorkspaceReader,
@@ -108,14 +108,25 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 
 /// Returns the rules of this workspace about files that must not be read.
 pub(super) fn denied(work: &ToolContext) -> Result<Arc<DenyRead>, Failure> {
-    let disk = work.session.root.disk();
-    let file = match disk.open(DENY_READ, Open::Read) {
-        // The defaults apply without the file.
-        Err(error) if is_missing(&error) => return Ok(work.session.plan_cache.deny(b"")?),
+    let bytes = person_file(work, DENY_READ)?;
+    let deny = work.session.plan_cache.deny(&bytes);
+    deny.map_err(Failure::DenyRead)
+}
+
+/// Returns the files that no wildcard of a plan covers.
+pub(super) fn executed(work: &ToolContext) -> Result<Arc<ExecutedFiles>, Failure> {
+    let bytes = person_file(work, EXECUTED)?;
+    let executed = work.session.plan_cache.executed(&bytes);
+    executed.map_err(Failure::Executed)
+}
+
+/// Reads a file that a person extends a default list with. A missing file adds nothing.
+fn person_file(work: &ToolContext, path: &str) -> Result<Vec<u8>, Failure> {
+    let file = match work.session.root.disk().open(path, Open::Read) {
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
         opened => opened?,
     };
-    let bytes = file.read_all(crate::protected::MAX_DENY_READ_BYTES)?;
-    Ok(work.session.plan_cache.deny(&bytes)?)
+    Ok(file.read_all(crate::protected::MAX_RULES_BYTES)?)
 }
 
 fn is_missing(error: &io::Error) -> bool {

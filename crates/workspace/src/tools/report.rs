@@ -89,7 +89,7 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
     );
     let bytes = text.into_bytes();
     let length = bytes.len() as u64;
-    let change = FileChange::new(path.clone(), ChangeKind::Create { bytes });
+    let change = FileChange::new(path.clone(), ChangeKind::create(bytes));
     let subject = Subject {
         path: path.clone(),
         before: None,

@@ -1,7 +1,7 @@
-//! `write_file`, `apply_changes` and `delete_file`: all checks in order, then all changes or none.
+//! `write_file`, `apply_changes`, `delete_file` and `move_file`: all checks in order, then all changes or none.
 
 use super::plans::{ChosenPlan, choose};
-use super::reading::denied;
+use super::reading::{denied, executed};
 use super::{ToolContext, preflight, stopped_failure};
 use crate::argument_rules::{parse_changes, parse_write};
 use crate::audit_line;
@@ -9,14 +9,17 @@ use crate::edit::{Edit, apply_edits, apply_patch};
 use crate::failure::Failure;
 use crate::fields::{MAX_CHANGES, arguments, content, file_hash, one_of, path, planned};
 use crate::notes::{CallNotes, Subject, Unrecorded};
-use crate::path::{FileKind, PathError, ResolvedPath, TypedPath, resolve_path};
+use crate::path::{
+    FileKind, MAX_MADE_DIRS, PathError, ResolvedPath, TypedPath, resolve_new_path, resolve_path,
+};
 use crate::plan::{Operation, Scope};
 use crate::policy;
-use crate::protected::{DenyRead, is_write_protected};
+use crate::protected::{DenyRead, ExecutedFiles, is_write_protected};
 use crate::reading::{MAX_WHOLE_BYTES, ReadError};
 use crate::server::WorkspaceServer;
 use crate::write::{
-    AppliedChanges, ChangeKind, ChangeOrigin, FileChange, WriteTurn, hash_of, read_hash,
+    AppliedChanges, ChangeKind, ChangeOrigin, FileChange, NewMode, WriteTurn, file_mode, hash_of,
+    read_hash,
 };
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::{ArgumentPath as At, Cause, PathStep, Violation, excerpt};
@@ -26,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The maximum size of the paths of one call in bytes: its line in the log names them all.
@@ -35,6 +39,8 @@ pub const MAX_PATHS_BYTES: usize = 64 * 1024;
 #[derive(Deserialize)]
 pub(crate) struct RequestedChange {
     path: String,
+    /// The path of the file that is moved.
+    from: Option<String>,
     /// The whole new content, decoded by the argument rules.
     #[serde(skip)]
     pub(crate) content: Option<Vec<u8>>,
@@ -45,6 +51,30 @@ pub(crate) struct RequestedChange {
     create_only: bool,
     #[serde(default)]
     delete: bool,
+    /// True or false to set or clear the right to execute; `None` keeps it.
+    executable: Option<bool>,
+}
+
+impl RequestedChange {
+    /// A change that does nothing yet.
+    fn of(path: String) -> RequestedChange {
+        RequestedChange {
+            path,
+            from: None,
+            content: None,
+            edits: None,
+            patch: None,
+            previous_hash: None,
+            create_only: false,
+            delete: false,
+            executable: None,
+        }
+    }
+
+    /// Returns true if it can create the file, and so the directories above it.
+    fn can_create(&self) -> bool {
+        self.from.is_some() || self.content.is_some() || self.patch.is_some()
+    }
 }
 
 /// The plan and phase of a call.
@@ -58,6 +88,24 @@ pub(crate) struct PlanChoice {
 pub(crate) struct ChangeRequest {
     pub(crate) changes: Vec<RequestedChange>,
     pub(crate) by: PlanChoice,
+}
+
+impl ChangeRequest {
+    fn one(change: RequestedChange, by: PlanChoice) -> ChangeRequest {
+        ChangeRequest {
+            changes: vec![change],
+            by,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct MoveFile {
+    from: String,
+    to: String,
+    previous_hash: String,
+    #[serde(flatten)]
+    by: PlanChoice,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +126,9 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     });
     change["properties"]["delete"] =
         json!({ "type": "boolean", "description": "Delete the file instead; with previous_hash" });
-    let change = one_of(change, &["content", "edits", "patch", "delete"]);
+    change["properties"]["from"] =
+        path("Move this file to path, and make the edits in it; with previous_hash");
+    let change = one_of(change, &["content", "edits", "patch", "delete", "from"]);
     vec![
         Tool::mutating_with_parser(
             "write_file",
@@ -93,7 +143,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
         ),
         Tool::mutating_with_parser(
             "apply_changes",
-            "Write and delete several files, all or none of them.",
+            "Write, move and delete several files, all or none of them.",
             arguments(
                 &["changes"],
                 planned(json!({
@@ -120,19 +170,35 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             |server: Arc<WorkspaceServer>, asked: DeleteFile, cx: CallContext<CallNotes>| {
                 super::run(server, cx, move |work| {
                     let change = RequestedChange {
-                        path: asked.path,
-                        content: None,
-                        edits: None,
-                        patch: None,
                         previous_hash: Some(asked.previous_hash),
-                        create_only: false,
                         delete: true,
+                        ..RequestedChange::of(asked.path)
                     };
-                    let request = ChangeRequest {
-                        changes: vec![change],
-                        by: asked.by,
+                    change_files(work, ChangeRequest::one(change, asked.by))?.reply(true)
+                })
+            },
+        ),
+        Tool::mutating(
+            "move_file",
+            "Move or rename one file that you have read. Its bytes and its mode stay.",
+            arguments(
+                &["from", "to", "previous_hash"],
+                planned(json!({
+                    "from": path("The file, from the workspace root"),
+                    "to": path("Its new path; no file may be there, and missing directories are made"),
+                    "previous_hash": file_hash("Its hash, as read_file says it")
+                })),
+            ),
+            |server: Arc<WorkspaceServer>, asked: MoveFile, cx: CallContext<CallNotes>| {
+                super::run(server, cx, move |work| {
+                    let change = RequestedChange {
+                        from: Some(asked.from),
+                        previous_hash: Some(asked.previous_hash),
+                        ..RequestedChange::of(asked.to)
                     };
-                    change_files(work, request)?.reply(true)
+                    let mut moved = change_files(work, ChangeRequest::one(change, asked.by))?;
+                    moved.names_dirs = true;
+                    moved.reply(true)
                 })
             },
         ),
@@ -143,10 +209,14 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 #[derive(Serialize)]
 struct ChangeResult {
     path: String,
-    operation: Operation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    operation: &'static str,
     before: Option<String>,
     after: Option<String>,
     bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    made_dirs: Vec<String>,
 }
 
 struct ChangedFiles {
@@ -154,6 +224,8 @@ struct ChangedFiles {
     by: Value,
     checks: Value,
     kept: PendingChanges,
+    /// True if the answer has `made_dirs` even if there are none.
+    names_dirs: bool,
 }
 
 impl ChangedFiles {
@@ -162,6 +234,9 @@ impl ChangedFiles {
             (true, Some(only)) => json!(only),
             _ => json!({ "changes": self.done }),
         };
+        if self.names_dirs && answer.get("made_dirs").is_none() {
+            answer["made_dirs"] = json!([]);
+        }
         answer["plan"] = self.by;
         if !self.checks.is_null() {
             answer["preflight"] = self.checks;
@@ -183,8 +258,8 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
     let mut targets = Vec::with_capacity(requested.len());
     let mut length = 0;
     for change in &requested {
-        let target = resolve_target(work, &change.path)?;
-        length += target.path.len();
+        let target = ChangeTarget::resolve(work, change)?;
+        length += target.length();
         targets.push(target);
         if length > MAX_PATHS_BYTES {
             return Err(too_long());
@@ -197,20 +272,39 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
     let phase = chosen.phase();
     let turn = session.take_turn()?;
     let deny = denied(work)?;
-    let scope = session.plan_cache.scope(phase)?;
+    let executed = executed(work)?;
+    let judge = ChangeJudge {
+        work,
+        scope: session.plan_cache.scope(phase)?,
+        chosen: &chosen,
+        deny: &deny,
+        executed: &executed,
+    };
     let mut seen = BTreeSet::new();
+    let mut made_dirs = BTreeSet::new();
     let mut changes = Vec::with_capacity(requested.len());
-    for (requested, path) in requested.into_iter().zip(targets) {
+    let mut done = Vec::with_capacity(requested.len());
+    for (requested, before) in requested.into_iter().zip(targets) {
         // Another call may have written between the first look and our turn.
-        let real = resolve_target(work, &requested.path)?;
-        if real.path != path.path || !seen.insert(real.path.clone()) {
+        let target = ChangeTarget::resolve(work, &requested)?;
+        if !target.paths().eq(before.paths())
+            || !target.paths().all(|path| seen.insert(path.to_owned()))
+        {
             return Err(repeated(&requested.path));
         }
-        changes.push(change(work, requested, &real, &scope, &chosen, &deny)?);
+        let planned = judge.change(requested, &target)?;
+        let dirs = target.missing_dirs(&mut made_dirs)?;
+        let mut result = planned.result();
+        result.made_dirs.clone_from(&dirs);
+        done.push(result);
+        let mut files = planned.files;
+        if let Some(last) = files.pop() {
+            files.push(last.with_dirs(dirs));
+        }
+        changes.extend(files);
     }
-    let done: Vec<_> = changes.iter().map(done).collect();
     cx.notes
-        .update(|notes| notes.subjects = done.iter().map(subject).collect());
+        .update(|notes| notes.subjects = changes.iter().map(subject).collect());
     cx.mark.begins().map_err(stopped_failure)?;
     let applied = apply(work, turn, &changes).inspect_err(|failure| {
         if !matches!(failure, Failure::Write(crate::write::WriteError::Stuck(_))) {
@@ -235,6 +329,7 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
         by: chosen.to_json(),
         checks,
         kept: PendingChanges::new(work, applied),
+        names_dirs: false,
     })
 }
 
@@ -269,41 +364,34 @@ fn wrong(keyword: &'static str, message: &str, expected: &str, hint: &str) -> Fa
     Failure::Arguments(std::iter::once(violation).collect())
 }
 
-fn done(change: &FileChange) -> ChangeResult {
-    let (operation, after) = match &change.what {
-        ChangeKind::Create { bytes } => (Operation::Create, Some(bytes)),
-        ChangeKind::Modify { bytes, .. } => (Operation::Modify, Some(bytes)),
-        ChangeKind::Delete { .. } => (Operation::Delete, None),
-    };
-    ChangeResult {
+fn subject(change: &FileChange) -> Subject {
+    Subject {
         path: change.path.clone(),
-        operation,
         before: change.what.before().map(String::from),
         after: change.after.clone(),
-        bytes: after.map(|bytes| bytes.len() as u64),
-    }
-}
-
-fn subject(done: &ChangeResult) -> Subject {
-    Subject {
-        path: done.path.clone(),
-        before: done.before.clone(),
-        after: done.after.clone(),
-        bytes: done.bytes,
+        bytes: change.what.length(),
     }
 }
 
 /// A resolved path that may be written.
-pub(super) struct WriteTarget {
-    pub(super) path: String,
+struct WriteTarget {
+    path: String,
     kind: Option<FileKind>,
     located: ResolvedPath,
 }
 
 /// Makes the first checks: the path resolves to a file beneath the root that is not protected.
-fn resolve_target(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failure> {
+fn resolve_target(
+    work: &ToolContext,
+    typed: &str,
+    may_make_dirs: bool,
+) -> Result<WriteTarget, Failure> {
     let root = &work.session.root;
-    let located = resolve_path(root, &TypedPath::read(typed, root)?)?;
+    let typed = TypedPath::read(typed, root)?;
+    let located = match may_make_dirs {
+        true => resolve_new_path(root, &typed)?,
+        false => resolve_path(root, &typed)?,
+    };
     let path = match located.real.to_str() {
         Some(path) => path.to_owned(),
         None => return Err(Failure::PathNotText(located.real)),
@@ -334,69 +422,288 @@ fn resolve_target(work: &ToolContext, typed: &str) -> Result<WriteTarget, Failur
     })
 }
 
-/// Makes the other checks of one file, in their order.
-fn change(
-    work: &ToolContext,
-    requested: RequestedChange,
-    real: &WriteTarget,
-    scope: &Scope<'_>,
-    chosen: &ChosenPlan,
-    deny: &DenyRead,
-) -> Result<FileChange, Failure> {
-    let operation = match (requested.delete, real.kind) {
-        (true, _) => Operation::Delete,
-        (false, None) => Operation::Create,
-        (false, Some(_)) => Operation::Modify,
-    };
-    scope.allows(operation, real.path.as_bytes())?;
-    if requested.create_only && real.kind.is_some() {
-        return Err(Failure::Exists(real.path.clone()));
+/// The resolved paths of a requested change.
+struct ChangeTarget {
+    /// The file that is moved.
+    from: Option<WriteTarget>,
+    to: WriteTarget,
+}
+
+impl ChangeTarget {
+    fn resolve(work: &ToolContext, requested: &RequestedChange) -> Result<ChangeTarget, Failure> {
+        let from = requested.from.as_deref();
+        let from = from.map(|from| resolve_target(work, from, false));
+        Ok(ChangeTarget {
+            from: from.transpose()?,
+            to: resolve_target(work, &requested.path, requested.can_create())?,
+        })
     }
-    let old = match real.kind {
-        Some(_) => Some(OldFile::read(&work.session.root.disk(), &real.path)?),
-        None => None,
-    };
-    let before = old.as_ref().map(|old| old.hash.clone());
-    if let Some(expected) = &requested.previous_hash
-        && before.as_ref() != Some(expected)
-    {
-        return Err(Failure::Changed {
-            expected: expected.clone(),
-            actual: before,
+
+    /// Returns the paths that are changed.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let from = self.from.iter();
+        from.chain([&self.to]).map(|target| target.path.as_str())
+    }
+
+    fn length(&self) -> usize {
+        let dirs = self.to.located.missing_dirs.iter();
+        let dirs = dirs.map(|dir| dir.as_os_str().len());
+        self.paths().map(str::len).chain(dirs).sum()
+    }
+
+    /// Returns the directories to make that no earlier change of the call makes.
+    fn missing_dirs(&self, made: &mut BTreeSet<String>) -> Result<Vec<String>, Failure> {
+        let mut dirs = Vec::new();
+        for dir in &self.to.located.missing_dirs {
+            let text = dir.to_str();
+            let text = text.ok_or_else(|| Failure::PathNotText(dir.clone()))?;
+            if made.insert(text.to_owned()) {
+                dirs.push(text.to_owned());
+            }
+        }
+        match made.len() > MAX_MADE_DIRS {
+            true => Err(PathError::ParentMissing {
+                parent: PathBuf::from(dirs.pop().unwrap_or_default()),
+            }
+            .into()),
+            false => Ok(dirs),
+        }
+    }
+}
+
+/// A requested change that has passed its checks.
+struct PlannedChange {
+    operation: &'static str,
+    /// The moved file is removed first.
+    files: Vec<FileChange>,
+}
+
+impl PlannedChange {
+    /// Returns the change as the answer shows it.
+    fn result(&self) -> ChangeResult {
+        let moved = match self.files.as_slice() {
+            [from, _] => Some(from),
+            _ => None,
+        };
+        let before = self.files.first();
+        let last = self.files.last();
+        ChangeResult {
+            path: last.map(|file| file.path.clone()).unwrap_or_default(),
+            from: moved.map(|from| from.path.clone()),
+            operation: self.operation,
+            before: before.and_then(|file| file.what.before().map(String::from)),
+            after: last.and_then(|file| file.after.clone()),
+            bytes: last.and_then(|file| file.what.length()),
+            made_dirs: Vec::new(),
+        }
+    }
+}
+
+/// The checks of one call, made for each of its files in the same order.
+struct ChangeJudge<'c> {
+    work: &'c ToolContext,
+    scope: Scope<'c>,
+    chosen: &'c ChosenPlan,
+    deny: &'c DenyRead,
+    executed: &'c ExecutedFiles,
+}
+
+impl ChangeJudge<'_> {
+    fn allows(&self, operation: Operation, target: &WriteTarget) -> Result<(), Failure> {
+        let path = target.path.as_bytes();
+        Ok(self.scope.allows(operation, path, self.executed)?)
+    }
+
+    fn change(
+        &self,
+        requested: RequestedChange,
+        target: &ChangeTarget,
+    ) -> Result<PlannedChange, Failure> {
+        match &target.from {
+            Some(from) => self.moved(requested, from, &target.to),
+            None => self.written(requested, &target.to),
+        }
+    }
+
+    fn written(
+        &self,
+        requested: RequestedChange,
+        target: &WriteTarget,
+    ) -> Result<PlannedChange, Failure> {
+        let operation = match (requested.delete, target.kind) {
+            (true, _) => Operation::Delete,
+            (false, None) => Operation::Create,
+            (false, Some(_)) => Operation::Modify,
+        };
+        self.allows(operation, target)?;
+        if requested.create_only && target.kind.is_some() {
+            return Err(Failure::Exists(target.path.clone()));
+        }
+        let old = match target.kind {
+            Some(_) => Some(OldFile::read(&self.work.session.root.disk(), &target.path)?),
+            None => None,
+        };
+        let before = old.as_ref().map(|old| old.hash.clone());
+        require_hash(requested.previous_hash.as_ref(), before.as_ref())?;
+        let path = target.path.clone();
+        let planned = |what| PlannedChange {
+            operation: operation.name(),
+            files: vec![FileChange::new(path.clone(), what)],
+        };
+        if requested.delete {
+            let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
+            return Ok(planned(ChangeKind::Delete { before }));
+        }
+        let executable = requested.executable;
+        let bytes = self.new_bytes(requested, target, old.as_ref())?;
+        let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
+        self.check_policy(&path, &bytes, old_bytes.map(|bytes| (path.as_str(), bytes)))?;
+        Ok(planned(match old {
+            None => ChangeKind::Create {
+                bytes,
+                mode: NewMode::Usual {
+                    executable: executable == Some(true),
+                },
+            },
+            Some(OldFile { hash, mode, .. }) => ChangeKind::Modify {
+                before: hash,
+                before_mode: mode,
+                bytes,
+                mode: file_mode(mode, executable),
+            },
+        }))
+    }
+
+    /// Checks a move: it removes one file and creates the other.
+    fn moved(
+        &self,
+        requested: RequestedChange,
+        from: &WriteTarget,
+        to: &WriteTarget,
+    ) -> Result<PlannedChange, Failure> {
+        self.allows(Operation::Delete, from)?;
+        self.allows(Operation::Create, to)?;
+        if to.kind.is_some() {
+            return Err(Failure::Exists(to.path.clone()));
+        }
+        let old = match from.kind {
+            Some(_) => Some(OldFile::read(&self.work.session.root.disk(), &from.path)?),
+            None => None,
+        };
+        let before = old.as_ref().map(|old| old.hash.clone());
+        require_hash(requested.previous_hash.as_ref(), before.as_ref())?;
+        let old = old.ok_or_else(|| Failure::Missing(from.path.clone()))?;
+        // Under another name the file could be read.
+        self.check_readable(from)?;
+        let mode = file_mode(old.mode, requested.executable);
+        let is_edited = requested
+            .edits
+            .as_ref()
+            .is_some_and(|edits| !edits.is_empty());
+        let created = match is_edited {
+            true => ChangeKind::Create {
+                bytes: self.new_bytes(requested, from, Some(&old))?,
+                mode: NewMode::Exact(mode),
+            },
+            false => ChangeKind::Copy {
+                from: from.path.clone(),
+                hash: old.hash.clone(),
+                length: old.length,
+                mode,
+            },
+        };
+        let old_bytes = old.bytes.as_deref();
+        let new_bytes = match &created {
+            ChangeKind::Create { bytes, .. } => Some(bytes.as_slice()),
+            _ => old_bytes,
+        };
+        if let Some(bytes) = new_bytes {
+            let old = old_bytes.map(|bytes| (from.path.as_str(), bytes));
+            self.check_policy(&to.path, bytes, old)?;
+        }
+        let removed = ChangeKind::Delete { before: old.hash };
+        Ok(PlannedChange {
+            operation: "move",
+            files: vec![
+                FileChange::new(from.path.clone(), removed),
+                FileChange::new(to.path.clone(), created),
+            ],
+        })
+    }
+
+    /// Checks what the new bytes add to the old ones, which may have had another path.
+    fn check_policy(
+        &self,
+        path: &str,
+        after: &[u8],
+        before: Option<(&str, &[u8])>,
+    ) -> Result<(), Failure> {
+        let report = policy::check(policy::PolicyRequest {
+            path,
+            before,
+            after,
+            rust_strict: self.work.server.config.rust_strict || self.chosen.is_rust_strict(),
+            exceptions: &self.chosen.exceptions(path),
         });
+        match report.findings.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Policy(report)),
+        }
     }
-    let path = real.path.clone();
-    if requested.delete {
-        let before = before.ok_or_else(|| Failure::Missing(path.clone()))?;
-        return Ok(FileChange::new(path, ChangeKind::Delete { before }));
+
+    fn check_readable(&self, target: &WriteTarget) -> Result<(), Failure> {
+        if target.located.any(|path| self.deny.denies(path)) {
+            let path = target.located.real.clone();
+            return Err(ReadError::Denied { path }.into());
+        }
+        Ok(())
     }
-    let bytes = new_bytes(requested, real, old.as_ref(), deny)?;
-    let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
-    let report = policy::check(policy::PolicyRequest {
-        path: &path,
-        before: old_bytes,
-        after: &bytes,
-        rust_strict: work.server.config.rust_strict || chosen.is_rust_strict(),
-        exceptions: &chosen.exceptions(&path),
-    });
-    if !report.findings.is_empty() {
-        return Err(Failure::Policy(report));
+
+    fn new_bytes(
+        &self,
+        requested: RequestedChange,
+        target: &WriteTarget,
+        old: Option<&OldFile>,
+    ) -> Result<Vec<u8>, Failure> {
+        if let Some(content) = requested.content {
+            return Ok(content);
+        }
+        // An edit that does not fit is answered with lines of the file, so hidden files are refused.
+        self.check_readable(target)?;
+        match (&requested.edits, &requested.patch) {
+            (Some(edits), _) => {
+                let old = old.ok_or_else(|| Failure::Missing(target.path.clone()))?;
+                match edits.is_empty() {
+                    // Only the mode changes.
+                    true => Ok(old.bytes()?.to_vec()),
+                    false => Ok(apply_edits(old.text()?, edits)?.into_bytes()),
+                }
+            }
+            (None, Some(patch)) => {
+                let text = old.map(OldFile::text).transpose()?;
+                Ok(apply_patch(text, patch, &target.path)?.into_bytes())
+            }
+            (None, None) => Ok(Vec::new()),
+        }
     }
-    let what = match old {
-        None => ChangeKind::Create { bytes },
-        Some(OldFile { hash, mode, .. }) => ChangeKind::Modify {
-            before: hash,
-            bytes,
-            mode,
-        },
-    };
-    Ok(FileChange::new(path, what))
+}
+
+/// Checks that the file is the one that the caller saw.
+fn require_hash(expected: Option<&String>, actual: Option<&String>) -> Result<(), Failure> {
+    match expected {
+        Some(expected) if actual != Some(expected) => Err(Failure::Changed {
+            expected: expected.clone(),
+            actual: actual.cloned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// A file before it is changed.
 struct OldFile {
     hash: String,
     mode: u32,
+    length: u64,
     /// `None` if the file is too large to be read at once.
     bytes: Option<Vec<u8>>,
 }
@@ -406,55 +713,40 @@ impl OldFile {
         let read = |error: io::Error| Failure::Read(ReadError::from(error));
         let file = disk.open(path, Open::Read).map_err(read)?;
         let mode = file.mode().map_err(read)?;
-        if file.len().map_err(read)? > MAX_WHOLE_BYTES {
-            let hash = read_hash(&file).map_err(read)?;
-            let bytes = None;
-            return Ok(OldFile { hash, mode, bytes });
+        let length = file.len().map_err(read)?;
+        if length > MAX_WHOLE_BYTES {
+            return Ok(OldFile {
+                hash: read_hash(&file).map_err(read)?,
+                mode,
+                length,
+                bytes: None,
+            });
         }
         let bytes = file.read_all(MAX_WHOLE_BYTES as usize).map_err(read)?;
         Ok(OldFile {
             hash: hash_of(&bytes),
             mode,
+            length: bytes.len() as u64,
             bytes: Some(bytes),
         })
     }
 
-    /// Returns the old text, which a partial change needs.
-    fn text(&self) -> Result<&str, Failure> {
-        let bytes = self.bytes.as_deref().ok_or(ReadError::TooLarge {
+    /// Returns the old bytes, which a partial change needs.
+    fn bytes(&self) -> Result<&[u8], Failure> {
+        let too_large = ReadError::TooLarge {
             size: MAX_WHOLE_BYTES + 1,
             limit: MAX_WHOLE_BYTES,
-        })?;
-        std::str::from_utf8(bytes).map_err(|error| {
+        };
+        self.bytes.as_deref().ok_or(Failure::Read(too_large))
+    }
+
+    /// Returns the old text.
+    fn text(&self) -> Result<&str, Failure> {
+        std::str::from_utf8(self.bytes()?).map_err(|error| {
             Failure::Read(ReadError::NotText {
                 at: error.valid_up_to() as u64,
             })
         })
-    }
-}
-
-fn new_bytes(
-    requested: RequestedChange,
-    real: &WriteTarget,
-    old: Option<&OldFile>,
-    deny: &DenyRead,
-) -> Result<Vec<u8>, Failure> {
-    if let Some(content) = requested.content {
-        return Ok(content);
-    }
-    // An edit that does not fit is answered with lines of the file, so hidden files are refused.
-    if real.located.any(|path| deny.denies(path)) {
-        let path = real.located.real.clone();
-        return Err(ReadError::Denied { path }.into());
-    }
-    let text = old.map(OldFile::text).transpose()?;
-    match (&requested.edits, &requested.patch) {
-        (Some(edits), _) => {
-            let text = text.ok_or_else(|| Failure::Missing(real.path.clone()))?;
-            Ok(apply_edits(text, edits)?.into_bytes())
-        }
-        (None, Some(patch)) => Ok(apply_patch(text, patch, &real.path)?.into_bytes()),
-        (None, None) => Ok(Vec::new()),
     }
 }
 

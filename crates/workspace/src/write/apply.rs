@@ -1,14 +1,17 @@
 //! The steps of one entry: forward, back, and to their end.
 
-use super::file_state::{FileState, content};
+use super::file_state::{FileState, content, copy};
 use super::journal::{JournalEntry, JournalStep};
-use super::{ChangeKind, FileChange};
+use super::{ChangeKind, FileChange, NewMode, file_mode};
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeSet;
 use std::io;
 
 /// The mode of new files, before the umask.
 const NEW_MODE: u32 = 0o644;
+
+/// The mode of new directories, before the umask.
+const DIR_MODE: u32 = 0o755;
 
 /// Returns the directory of a path.
 pub(super) fn dir_of(path: &str) -> &str {
@@ -21,14 +24,18 @@ pub(super) fn forward<D: Disk>(
     entry: &JournalEntry,
     changes: &[FileChange],
 ) -> io::Result<()> {
+    for dir in &entry.made_dirs {
+        root.create_dir(dir, DIR_MODE)?;
+        root.sync_dir(dir_of(dir))?;
+    }
     for (step, change) in entry.steps.iter().zip(changes) {
-        if let Some(bytes) = change.what.bytes() {
-            prepare(root, step, &change.what, bytes)?;
-        }
+        prepare(root, step, &change.what)?;
     }
     for (step, change) in entry.steps.iter().zip(changes) {
         match change.what {
-            ChangeKind::Create { .. } => root.rename_new(&step.aside, &step.path)?,
+            ChangeKind::Create { .. } | ChangeKind::Copy { .. } => {
+                root.rename_new(&step.aside, &step.path)?;
+            }
             ChangeKind::Modify { .. } => root.exchange(&step.aside, &step.path)?,
             ChangeKind::Delete { .. } => root.rename_new(&step.path, &step.aside)?,
         }
@@ -37,22 +44,43 @@ pub(super) fn forward<D: Disk>(
 }
 
 /// Writes the new bytes beside the file.
-fn prepare<D: Disk>(
-    root: &D,
-    step: &JournalStep,
-    what: &ChangeKind,
-    bytes: &[u8],
-) -> io::Result<()> {
-    let file = root.open(&step.aside, Open::CreateNew(NEW_MODE))?;
-    if let ChangeKind::Modify { mode, .. } = what {
-        file.set_mode(*mode)?;
+fn prepare<D: Disk>(root: &D, step: &JournalStep, what: &ChangeKind) -> io::Result<()> {
+    if matches!(what, ChangeKind::Delete { .. }) {
+        return Ok(());
     }
-    file.append_all(bytes)?;
+    let file = root.open(&step.aside, Open::CreateNew(NEW_MODE))?;
+    match what {
+        ChangeKind::Create { bytes, mode } => {
+            match mode {
+                NewMode::Usual { executable: false } => {}
+                NewMode::Usual { executable: true } => {
+                    file.set_mode(file_mode(file.mode()?, Some(true)))?;
+                }
+                NewMode::Exact(mode) => file.set_mode(*mode)?,
+            }
+            file.append_all(bytes)?;
+        }
+        ChangeKind::Copy {
+            from, hash, mode, ..
+        } => {
+            file.set_mode(*mode)?;
+            copy(&root.open(from, Open::Read)?, &file, hash)?;
+        }
+        ChangeKind::Modify { bytes, mode, .. } => {
+            file.set_mode(*mode)?;
+            file.append_all(bytes)?;
+        }
+        ChangeKind::Delete { .. } => {}
+    }
     file.sync_all()
 }
 
+fn dirs_of(entry: &JournalEntry) -> BTreeSet<&str> {
+    entry.steps.iter().map(|step| dir_of(&step.path)).collect()
+}
+
 fn sync_dirs<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
-    let dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
+    let dirs = dirs_of(entry);
     dirs.into_iter().try_for_each(|dir| root.sync_dir(dir))
 }
 
@@ -73,9 +101,42 @@ pub(super) fn undo<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<UndoOu
         }
     }
     // A file aside may contain the old bytes: it is removed only when they are durably back.
-    sync_dirs(root, entry)?;
+    for dir in dirs_of(entry) {
+        sync_if_exists(root, dir)?;
+    }
     remove_aside(root, entry)?;
+    remove_made_dirs(root, entry)?;
     Ok(back)
+}
+
+/// Removes the directories that an entry made, unless another process has put something there.
+fn remove_made_dirs<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
+    for dir in entry.made_dirs.iter().rev() {
+        match root.remove_dir(dir) {
+            Err(error) if is_left_alone(&error) => continue,
+            removed => removed?,
+        }
+        sync_if_exists(root, dir_of(dir))?;
+    }
+    Ok(())
+}
+
+/// Returns true if a directory is gone, or is not the empty directory that was made.
+fn is_left_alone(error: &io::Error) -> bool {
+    let kinds = [
+        io::ErrorKind::NotFound,
+        io::ErrorKind::DirectoryNotEmpty,
+        io::ErrorKind::NotADirectory,
+    ];
+    kinds.contains(&error.kind())
+}
+
+/// Makes the names in a directory durable, unless the directory is gone.
+pub(super) fn sync_if_exists<D: Disk>(root: &D, dir: &str) -> io::Result<()> {
+    match root.sync_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Undoes one step. Returns false if another process has changed the file since.
@@ -98,6 +159,14 @@ fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
             // A part of the new bytes that was written aside can be the same as the old bytes.
             ours || now.is(before)
         }
+        (Some(before), Some(after)) if aside.is(before) && now.is(after) => {
+            // Both have the same bytes, so only the modes show whether they were exchanged.
+            let modes = [mode(root, &step.aside)?, mode(root, &step.path)?];
+            if step.modes.is_some_and(|changed| modes == changed) {
+                root.exchange(&step.aside, &step.path)?;
+            }
+            true
+        }
         (Some(_), None) if aside != FileState::Missing => {
             let gone = now == FileState::Missing;
             if gone {
@@ -108,6 +177,10 @@ fn step_back<D: Disk>(root: &D, step: &JournalStep) -> io::Result<bool> {
         // It was never changed.
         _ => true,
     })
+}
+
+fn mode<D: Disk>(root: &D, path: &str) -> io::Result<u32> {
+    root.open(path, Open::Read)?.mode()
 }
 
 /// Returns true if the change of an entry is complete: its new bytes must not still be aside.

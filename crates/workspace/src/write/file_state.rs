@@ -49,8 +49,26 @@ pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
     }
 }
 
+/// Copies a file that must have this hash.
+pub(super) fn copy(from: &impl DiskFile, to: &impl DiskFile, hash: &str) -> io::Result<()> {
+    let copied = read_chunks(from, |bytes| to.append_all(bytes))?;
+    match copied == hash {
+        true => Ok(()),
+        // Another process has changed it since it was judged.
+        false => Err(Errno::STALE.into()),
+    }
+}
+
 /// Returns the SHA-256 of a whole file, in hex.
 pub(crate) fn read_hash(file: &impl DiskFile) -> io::Result<String> {
+    read_chunks(file, |_| Ok(()))
+}
+
+/// Reads a file in chunks. Returns the hash of all of them.
+fn read_chunks(
+    file: &impl DiskFile,
+    mut use_chunk: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; CHUNK];
     let mut offset = 0;
@@ -58,7 +76,9 @@ pub(crate) fn read_hash(file: &impl DiskFile) -> io::Result<String> {
         match file.read_at(&mut buffer, offset) {
             Ok(0) => return Ok(hex(&hasher.finalize())),
             Ok(read) => {
-                hasher.update(&buffer[..read]);
+                let chunk = &buffer[..read];
+                hasher.update(chunk);
+                use_chunk(chunk)?;
                 offset += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

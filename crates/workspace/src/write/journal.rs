@@ -43,6 +43,9 @@ pub(super) struct JournalStep {
     pub(super) aside: String,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
+    /// The mode before and after, if the change replaces a file and its mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) modes: Option<[u32; 2]>,
 }
 
 /// The changes that one call is about to make.
@@ -53,6 +56,9 @@ pub(super) struct JournalEntry {
     pub(super) number: u64,
     pub(super) about: ChangeOrigin,
     pub(super) steps: Vec<JournalStep>,
+    /// The directories that the call makes, from the root down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) made_dirs: Vec<String>,
     /// Files aside that earlier calls removed, if the removal may not be durable yet.
     pub(super) sweep: Vec<String>,
 }

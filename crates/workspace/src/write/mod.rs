@@ -30,12 +30,31 @@ pub(crate) struct FileChange {
     pub(crate) what: ChangeKind,
     /// The hash of the new bytes.
     pub(crate) after: Option<String>,
+    /// The directories that are made for it, from the root down.
+    pub(crate) made_dirs: Vec<String>,
 }
 
 impl FileChange {
     pub(crate) fn new(path: String, what: ChangeKind) -> FileChange {
-        let after = what.bytes().map(hash_of);
-        FileChange { path, what, after }
+        let after = match &what {
+            ChangeKind::Create { bytes, .. } | ChangeKind::Modify { bytes, .. } => {
+                Some(hash_of(bytes))
+            }
+            ChangeKind::Copy { hash, .. } => Some(hash.clone()),
+            ChangeKind::Delete { .. } => None,
+        };
+        FileChange {
+            path,
+            what,
+            after,
+            made_dirs: Vec::new(),
+        }
+    }
+
+    /// Adds the directories that must be made first.
+    pub(crate) fn with_dirs(mut self, made_dirs: Vec<String>) -> FileChange {
+        self.made_dirs = made_dirs;
+        self
     }
 }
 
@@ -43,10 +62,18 @@ impl FileChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     /// The file is created.
-    Create { bytes: Vec<u8> },
-    /// The file is replaced and keeps this mode.
+    Create { bytes: Vec<u8>, mode: NewMode },
+    /// The file is created with the bytes of another one.
+    Copy {
+        from: String,
+        hash: String,
+        length: u64,
+        mode: u32,
+    },
+    /// The file is replaced.
     Modify {
         before: String,
+        before_mode: u32,
         bytes: Vec<u8>,
         mode: u32,
     },
@@ -54,18 +81,48 @@ pub(crate) enum ChangeKind {
     Delete { before: String },
 }
 
+/// The mode of a file that is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewMode {
+    /// The usual one, less the umask.
+    Usual { executable: bool },
+    /// This one, whatever the umask is.
+    Exact(u32),
+}
+
 impl ChangeKind {
+    /// Creates a file with the usual mode.
+    pub(crate) fn create(bytes: Vec<u8>) -> ChangeKind {
+        let mode = NewMode::Usual { executable: false };
+        ChangeKind::Create { bytes, mode }
+    }
+
     pub(crate) fn before(&self) -> Option<&str> {
         match self {
-            ChangeKind::Create { .. } => None,
+            ChangeKind::Create { .. } | ChangeKind::Copy { .. } => None,
             ChangeKind::Modify { before, .. } | ChangeKind::Delete { before } => Some(before),
         }
     }
 
-    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+    /// Returns the size of the file after the change.
+    pub(crate) fn length(&self) -> Option<u64> {
         match self {
-            ChangeKind::Create { bytes } | ChangeKind::Modify { bytes, .. } => Some(bytes),
+            ChangeKind::Create { bytes, .. } | ChangeKind::Modify { bytes, .. } => {
+                Some(bytes.len() as u64)
+            }
+            ChangeKind::Copy { length, .. } => Some(*length),
             ChangeKind::Delete { .. } => None,
         }
+    }
+}
+
+/// Returns a mode without setuid, setgid and sticky bits, and with or without the right to execute for
+/// those who may read.
+pub(crate) fn file_mode(mode: u32, executable: Option<bool>) -> u32 {
+    let mode = mode & 0o777;
+    match executable {
+        None => mode,
+        Some(true) => mode | (mode & 0o444) >> 2,
+        Some(false) => mode & !0o111,
     }
 }

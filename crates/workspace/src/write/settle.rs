@@ -91,10 +91,7 @@ fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
         dirs.insert(dir_of(path));
     }
     for dir in dirs {
-        match root.sync_dir(dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            synced => synced?,
-        }
+        apply::sync_if_exists(root, dir)?;
     }
     Ok(())
 }

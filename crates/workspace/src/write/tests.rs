@@ -50,6 +50,10 @@ impl Disk for Subdirectory {
         self.0.unlink(self.at(path))
     }
 
+    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.0.remove_dir(self.at(path))
+    }
+
     fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.0.sync_dir(self.at(path))
     }
@@ -93,20 +97,50 @@ fn modify(path: &str, before: &str, bytes: &str) -> FileChange {
         path.to_owned(),
         ChangeKind::Modify {
             before: hash_of(before.as_bytes()),
+            before_mode: 0o644,
             bytes: bytes.as_bytes().to_vec(),
             mode: 0o644,
         },
     )
 }
 
-/// Returns three calls: change a file, change three at once, and change the first one again.
+fn make_executable(path: &str, text: &str) -> FileChange {
+    FileChange::new(
+        path.to_owned(),
+        ChangeKind::Modify {
+            before: hash_of(text.as_bytes()),
+            before_mode: 0o644,
+            bytes: text.as_bytes().to_vec(),
+            mode: 0o755,
+        },
+    )
+}
+
+/// Returns the two changes of a move.
+fn moved(from: &str, to: &str, bytes: &str) -> [FileChange; 2] {
+    let hash = hash_of(bytes.as_bytes());
+    let before = hash.clone();
+    [
+        FileChange::new(from.to_owned(), ChangeKind::Delete { before }),
+        FileChange::new(
+            to.to_owned(),
+            ChangeKind::Copy {
+                from: from.to_owned(),
+                hash,
+                length: bytes.len() as u64,
+                mode: 0o644,
+            },
+        ),
+    ]
+}
+
+/// Returns five calls: change a file, change three at once, change the first one again, make two
+/// directories and move a file into them, and change a mode only.
 fn calls() -> Vec<Vec<FileChange>> {
     let create = |path: &str, text: &str| {
         FileChange::new(
             path.to_owned(),
-            ChangeKind::Create {
-                bytes: text.as_bytes().to_vec(),
-            },
+            ChangeKind::create(text.as_bytes().to_vec()),
         )
     };
     let delete = FileChange::new(
@@ -115,10 +149,17 @@ fn calls() -> Vec<Vec<FileChange>> {
             before: hash_of(b"old b"),
         },
     );
+    let [from, to] = moved("d/c", "n/m/c", "new c");
     vec![
         vec![modify("a", "old a", "a 1")],
         vec![modify("a", "a 1", "a 2"), create("d/c", "new c"), delete],
         vec![modify("a", "a 2", "a 3")],
+        vec![
+            from,
+            to.with_dirs(vec![String::from("n"), String::from("n/m")]),
+            create("n/x", "new x"),
+        ],
+        vec![make_executable("a", "a 3")],
     ]
 }
 
@@ -209,21 +250,29 @@ fn workload(disk: &SimDisk) {
     }
 }
 
+/// Returns the files with their contents, the executable ones marked with a star, and the directories.
 fn files_on_disk(disk: &SimDisk) -> Files {
     let mut files_on_disk = Files::new();
-    for dir in ["", "d"] {
-        for name in disk.list(Path::new("ws").join(dir)).unwrap() {
+    let mut dirs = vec![String::new()];
+    while let Some(dir) = dirs.pop() {
+        for name in disk.list(Path::new("ws").join(&dir)).unwrap() {
             let name = name.to_str().unwrap();
-            if name == "d" || name.starts_with(LOG) {
+            if name.starts_with(LOG) {
                 continue;
             }
-            let path = if dir.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{dir}/{name}")
+            let path = format!("{dir}{name}");
+            let file = match disk.open(format!("ws/{path}"), Open::Read) {
+                Ok(file) => file,
+                Err(_) => {
+                    files_on_disk.insert(format!("{path}/"), String::new());
+                    dirs.push(format!("{path}/"));
+                    continue;
+                }
             };
-            let file = disk.open(format!("ws/{path}"), Open::Read).unwrap();
-            let text = String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap();
+            let mut text = String::from_utf8(file.read_all(1 << 20).unwrap()).unwrap();
+            if file.mode().unwrap() == 0o755 {
+                text.push('*');
+            }
             files_on_disk.insert(path, text);
         }
     }
@@ -233,6 +282,7 @@ fn files_on_disk(disk: &SimDisk) -> Files {
 /// Returns the contents of the files according to the log.
 fn files_by_log(disk: &SimDisk) -> Files {
     let mut files = initial_files();
+    files.insert(String::from("d/"), String::new());
     for line in lines(disk)
         .unwrap()
         .iter()
@@ -240,13 +290,24 @@ fn files_by_log(disk: &SimDisk) -> Files {
     {
         let number: usize = line["call"].as_str().unwrap().parse().unwrap();
         for change in &calls()[number] {
-            match change.what.bytes() {
-                Some(bytes) => {
-                    let text = String::from_utf8(bytes.to_vec()).unwrap();
-                    files.insert(change.path.clone(), text)
+            let dirs = change.made_dirs.iter();
+            files.extend(dirs.map(|dir| (format!("{dir}/"), String::new())));
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            match &change.what {
+                ChangeKind::Create { bytes, .. } => {
+                    files.insert(change.path.clone(), text(bytes));
                 }
-                None => files.remove(&change.path),
-            };
+                ChangeKind::Modify { bytes, mode, .. } => {
+                    let mark = if *mode == 0o755 { "*" } else { "" };
+                    files.insert(change.path.clone(), text(bytes) + mark);
+                }
+                ChangeKind::Copy { .. } => {
+                    files.insert(change.path.clone(), String::from("new c"));
+                }
+                ChangeKind::Delete { .. } => {
+                    files.remove(&change.path);
+                }
+            }
         }
     }
     files

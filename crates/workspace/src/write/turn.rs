@@ -1,10 +1,10 @@
 //! The turn to write: one call at a time writes in a workspace, across processes, from its first look
 //! at the files until it is recorded.
 
-use super::FileChange;
 use super::apply::{self, dir_of};
 use super::journal::{self, ChangeOrigin, EntryState, JournalEntry, JournalStep};
 use super::settle::{self, SettleError, Settlement};
+use super::{ChangeKind, FileChange};
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeMap;
 use std::io;
@@ -197,11 +197,19 @@ impl<D: Disk> WriteTurn<D> {
                 aside: aside(&change.path, id, index),
                 before: change.what.before().map(String::from),
                 after: change.after.clone(),
+                modes: match change.what {
+                    ChangeKind::Modify {
+                        before_mode, mode, ..
+                    } if before_mode != mode => Some([before_mode, mode]),
+                    _ => None,
+                },
             });
+        let made_dirs = changes.iter().flat_map(|change| &change.made_dirs);
         JournalEntry {
             number: self.newest + 1,
             about,
             steps: steps.collect(),
+            made_dirs: made_dirs.cloned().collect(),
             sweep: self.memory.swept.values().flatten().cloned().collect(),
         }
     }
@@ -239,7 +247,7 @@ impl<D: Disk> AppliedChanges<D> {
             let Some((dir, _)) = swept.pop_first() else {
                 break;
             };
-            root.sync_dir(dir)?;
+            apply::sync_if_exists(root, &dir)?;
         }
         Ok(())
     }

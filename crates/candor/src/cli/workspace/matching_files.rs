@@ -1,7 +1,8 @@
-//! The files that the globs of a plan match now.
+//! The files that a phase of a plan allows now.
 
 use super::opened::is_protected;
-use candor_workspace::plan::Globs;
+use candor_workspace::plan::Scope;
+use candor_workspace::protected::ExecutedFiles;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -14,17 +15,37 @@ pub(super) const MAX_NAMED: usize = 8;
 /// The depth to which directories are entered.
 const MAX_DEPTH: usize = 64;
 
-/// The first matching files, and their number.
+/// The matching files, the dangerous ones apart.
 #[derive(Debug, Default)]
 pub(super) struct MatchingFiles {
-    pub(super) named: Vec<PathBuf>,
-    pub(super) count: usize,
+    /// Files that other programs run or obey.
+    pub(super) executed: NamedFiles,
+    /// Descriptions of a build.
+    pub(super) builds: NamedFiles,
+    pub(super) others: NamedFiles,
     /// True if the search reached a limit, so that there may be more.
     pub(super) cut: bool,
 }
 
+/// The first files of a kind, and their number.
+#[derive(Debug, Default)]
+pub(super) struct NamedFiles {
+    pub(super) named: Vec<PathBuf>,
+    pub(super) count: usize,
+}
+
+impl NamedFiles {
+    fn add(&mut self, path: PathBuf) {
+        self.count += 1;
+        if self.named.len() < MAX_NAMED {
+            self.named.push(path);
+        }
+    }
+}
+
 /// Searches a workspace in the order of names; does not follow links.
-pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
+pub(super) fn find(root: &Path, scope: &Scope<'_>, executed: &ExecutedFiles) -> MatchingFiles {
+    let builds = ExecutedFiles::build_descriptions();
     let mut found = MatchingFiles::default();
     let mut left = MAX_LOOKED_AT;
     let mut queue = vec![(PathBuf::new(), 0)];
@@ -53,11 +74,13 @@ pub(super) fn find(root: &Path, globs: &Globs) -> MatchingFiles {
             if kind.is_dir() {
                 found.cut |= depth == MAX_DEPTH;
                 inner.push((path, depth + 1));
-            } else if globs.matches(bytes) {
-                found.count += 1;
-                if found.named.len() < MAX_NAMED {
-                    found.named.push(path);
-                }
+            } else if scope.covers(bytes, executed) {
+                let kind = match bytes {
+                    bytes if executed.contains(bytes) => &mut found.executed,
+                    bytes if builds.contains(bytes) => &mut found.builds,
+                    _ => &mut found.others,
+                };
+                kind.add(path);
             }
         }
         inner.retain(|(_, depth)| *depth <= MAX_DEPTH);

@@ -5,7 +5,7 @@ use super::serve::os_user;
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
 use crate::host::{print_note, system_clock};
-use candor_disk::RealDisk;
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::Timestamp;
 use candor_workspace::approval::{
     ApprovalFile, ApprovalQuery, NotApproved, Revocations, Signers, ValidApproval, check,
@@ -14,7 +14,7 @@ use candor_workspace::approval::{
 use candor_workspace::path::Root;
 use candor_workspace::plan::store::{self, PlanList};
 use candor_workspace::plan::{Lint, Plan, PlanHash, Severity, lint};
-use candor_workspace::protected::is_write_protected;
+use candor_workspace::protected::{EXECUTED, ExecutedFiles, MAX_RULES_BYTES, is_write_protected};
 use candor_workspace::{OwnerAction, record_owner_action, state};
 use clap::Args;
 use std::ffi::OsStr;
@@ -146,6 +146,15 @@ impl OpenedWorkspace {
                     .with_hint("another program changed the state directory; no plan counts as approved until you remove that file")
             }),
         }
+    }
+
+    /// Returns the files that no wildcard covers. An unusable list of the person's counts as the default
+    /// one, because the server then refuses every write.
+    pub(super) fn executed_files(&self) -> ExecutedFiles {
+        let own = self.root.disk().open(EXECUTED, Open::Read);
+        let own = own.and_then(|file| file.read_all(MAX_RULES_BYTES));
+        let own = ExecutedFiles::parse(&own.unwrap_or_default());
+        own.unwrap_or_default()
     }
 
     pub(super) fn plans(&self) -> Result<PlanList, CommandError> {

@@ -1,10 +1,11 @@
 //! Renders a plan for the person who signs it. Agents write plans, so invisible characters are shown as escapes.
 
-use super::matching_files::{MatchingFiles, find};
+use super::matching_files::{MatchingFiles, NamedFiles, find};
 use super::opened::{OpenedWorkspace, short};
 use crate::cli::shell_words::quote_text;
 use candor_workspace::plan::store::StoredPlan;
-use candor_workspace::plan::{Globs, Lint, Phase, Preflight, visible};
+use candor_workspace::plan::{Lint, Phase, Preflight, Scope, visible};
+use candor_workspace::protected::ExecutedFiles;
 use std::fmt::Write as _;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
@@ -20,11 +21,12 @@ pub(super) fn render(
     stored: &StoredPlan,
     warnings: &[Lint],
 ) -> String {
+    let executed = workspace.executed_files();
     let mut out = format!("{BOLD}plan {}{BOLD:#}\n", short(&stored.hash));
     field(&mut out, "title", &stored.plan.title);
     field(&mut out, "objective", &stored.plan.objective);
     for phase in &stored.plan.phases {
-        self::phase(&mut out, workspace, phase);
+        self::phase(&mut out, workspace, phase, &executed);
     }
     for lint in warnings {
         styled(
@@ -37,14 +39,13 @@ pub(super) fn render(
     out
 }
 
-fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase) {
+fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed: &ExecutedFiles) {
     field(out, "phase", phase.id.as_str());
     let operations: Vec<_> = phase.operations.iter().map(|one| one.name()).collect();
     field(out, "may", &or_nothing(&operations.join(", ")));
-    field(out, "in", &or_nothing(&phase.allow.join("\n")));
-    if let Ok(globs) = Globs::new(&phase.allow) {
-        let found = find(workspace.root.path(), &globs);
-        field(out, "", &describe_matches(&found));
+    if let Ok(scope) = Scope::of(phase) {
+        let found = find(workspace.root.path(), &scope, executed);
+        matches(out, phase, &found, executed);
     }
     let commands = phase.verify.iter().map(|argv| command(argv));
     let commands: Vec<_> = commands.collect();
@@ -89,10 +90,31 @@ pub(super) fn command(argv: &[String]) -> String {
     words.join(" ")
 }
 
-fn describe_matches(found: &MatchingFiles) -> String {
-    let least = if found.cut { "at least " } else { "" };
+/// Shows what a phase allows: first files that other programs run, then descriptions of builds.
+fn matches(out: &mut String, phase: &Phase, found: &MatchingFiles, executed: &ExecutedFiles) {
+    let names_executed = |glob: &&String| {
+        let sample = glob.replace(['*', '?'], "x");
+        executed.contains(sample.as_bytes()) && executed.is_covered(sample.as_bytes(), glob)
+    };
+    let named: Vec<_> = phase.allow.iter().filter(names_executed).collect();
+    if !named.is_empty() || found.executed.count > 0 {
+        let globs = named.iter().map(|glob| glob.as_str());
+        let globs = or_nothing(&globs.collect::<Vec<_>>().join("\n"));
+        styled(out, "executed", WARN, &globs);
+        field(out, "", "(files that other programs run or obey)");
+        field(out, "", &describe_files(&found.executed, found.cut));
+    }
+    if found.builds.count > 0 {
+        field(out, "builds", &describe_files(&found.builds, found.cut));
+    }
+    field(out, "in", &or_nothing(&phase.allow.join("\n")));
+    field(out, "", &describe_files(&found.others, found.cut));
+}
+
+fn describe_files(found: &NamedFiles, cut: bool) -> String {
+    let least = if cut { "at least " } else { "" };
     let head = match found.count {
-        0 if !found.cut => return String::from("(no file yet)"),
+        0 if !cut => return String::from("(no file yet)"),
         1 => format!("({least}1 file now)"),
         count => format!("({least}{count} files now)"),
     };

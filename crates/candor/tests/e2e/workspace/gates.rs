@@ -89,7 +89,7 @@ fn earlier_gate_decides_the_code() {
     );
     check(
         &["--read-only", "--unlock", "report"],
-        json!({ "path": "src/none/x", "content": "x" }),
+        json!({ "path": "src/a.txt/x", "content": "x" }),
         "PATH_NOT_FOUND",
     );
     check(

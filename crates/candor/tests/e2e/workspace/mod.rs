@@ -6,6 +6,7 @@ mod canary;
 mod codes;
 mod envelope;
 mod escapes;
+mod executed_files;
 pub(crate) mod fixture;
 mod full_disk;
 mod gates;
@@ -14,6 +15,7 @@ mod killed;
 mod listing;
 mod locking;
 mod obligations;
+mod ordinary_edits;
 mod race;
 mod requests;
 

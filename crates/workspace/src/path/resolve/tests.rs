@@ -49,6 +49,25 @@ impl WorkspaceFixture {
         resolve_path(&self.root, &TypedPath::read(typed, &self.root)?)
     }
 
+    fn resolve_new(&self, typed: &str) -> Result<ResolvedPath, PathError> {
+        resolve_new_path(&self.root, &TypedPath::read(typed, &self.root)?)
+    }
+
+    /// Makes the directories that are missing, and checks that the path then is what it was resolved to.
+    fn make_missing(&self, typed: &str) -> Result<(), TestCaseError> {
+        let Ok(new) = self.resolve_new(typed) else {
+            // A path that ends in a slash, or a link that goes up from a missing directory.
+            return Ok(());
+        };
+        prop_assert_eq!(new.file_stat, None);
+        for dir in &new.missing_dirs {
+            fs::create_dir(self.top.join("ws").join(dir)).unwrap();
+        }
+        let now = self.resolve(typed).unwrap();
+        prop_assert_eq!(now.real, new.real);
+        Ok(())
+    }
+
     /// Returns the result in one line.
     fn describe(&self, typed: &str) -> String {
         match self.resolve(typed) {
@@ -371,6 +390,31 @@ fn race_with_a_link_never_leads_outside() {
     assert_eq!(outside.len(), 1);
 }
 
+#[test]
+fn missing_directories_are_listed_from_the_root_down() {
+    let fixture = WorkspaceFixture::new();
+    fixture.make_dir("a");
+    fixture.write_file("f");
+    fixture.make_link("out", fixture.top.join("ws-evil"));
+    let missing = |typed: &str| fixture.resolve_new(typed).map(|new| new.missing_dirs);
+    assert_eq!(missing("a/x").unwrap(), Vec::<PathBuf>::new());
+    let dirs: Vec<PathBuf> = ["a/b", "a/b/c"].map(PathBuf::from).into();
+    assert_eq!(missing("a/b/c/x").unwrap(), dirs);
+    let real = fixture.resolve_new("a/b/c/x").unwrap().real;
+    assert_eq!(real, Path::new("a/b/c/x"));
+    let error = |typed: &str| format!("{:?}", fixture.resolve_new(typed).unwrap_err());
+    assert_eq!(error("n/"), "ParentMissing { parent: \"n\" }");
+    assert_eq!(error("n/m/"), "ParentMissing { parent: \"n\" }");
+    assert_eq!(error("f/x"), "ParentIsFile { parent: \"f\" }");
+    assert_eq!(error("out/n/x"), "Outside { typed: false }");
+    let deep = format!("{}x", "d/".repeat(MAX_MADE_DIRS));
+    assert_eq!(missing(&deep).unwrap().len(), MAX_MADE_DIRS);
+    assert_eq!(
+        error(&format!("d/{deep}")),
+        "ParentMissing { parent: \"d\" }"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -407,7 +451,7 @@ proptest! {
                 prop_assert_eq!(rustix::fs::fstat(ours).unwrap().st_ino, theirs.st_ino);
             }
             (Err(Errno::NOENT), Ok(located)) => prop_assert_eq!(located.file_stat, None),
-            (Err(Errno::NOENT), Err(PathError::ParentMissing { .. })) => {}
+            (Err(Errno::NOENT), Err(PathError::ParentMissing { .. })) => fixture.make_missing(&typed)?,
             (Err(Errno::NOTDIR), Err(PathError::ParentIsFile { .. })) => {}
             (Err(Errno::XDEV), Err(PathError::Outside { typed: false })) => {}
             (Err(Errno::LOOP), Err(PathError::Loop)) => {}

@@ -42,12 +42,72 @@ fn valid_plan_has_no_lints() {
     let good = json!({
         "allow": ["src/**", "Cargo.toml", "docs/*.md", ".gitignore"],
         "verify": [["cargo", "test"]],
-        "writable": ["target", "docs/site"],
         "env": ["CI=1", "CARGO_HOME"],
         "policy": {"profiles": ["rust-strict"],
                    "exceptions": [{"rule": "unwrap", "path": "src/x.rs", "reason": "old"}]},
     });
     assert_eq!(lints_of_phase(good), Vec::<String>::new());
+}
+
+#[test]
+fn writable_directories_are_shown_to_the_approver() {
+    let writable = json!({ "verify": [["true"]], "writable": ["target", "docs/site"] });
+    assert_eq!(
+        lints_of_phase(writable),
+        [
+            "writable_in_tree writable[0]",
+            "writable_in_tree writable[1]"
+        ]
+    );
+}
+
+#[test]
+fn executed_files_and_homoglyphs_are_linted() {
+    let globs = json!({"allow": [
+        "**/build.rs", ".github/workflows/*", ".github/**", ".claude/settings.json",
+        "*/.claude/settings.json", "src/*.rs", "Makefile",
+        "\u{455}rc/**", "\u{43f}\u{443}\u{442}\u{44c}/**", "caf\u{e9}/**", "a/s\u{440}ec.rs",
+    ]});
+    assert_eq!(
+        lints_of_phase(globs),
+        [
+            "executed_file allow[0]",
+            "executed_file allow[1]",
+            "executed_file allow[3]",
+            "executed_file allow[4]",
+            "executed_file allow[6]",
+            "homoglyph allow[7]",
+            "homoglyph allow[10]",
+        ]
+    );
+}
+
+#[test]
+fn dubious_variables_and_exceptions_are_linted() {
+    let exception = |rule: &str, path: &str| json!({ "rule": rule, "path": path, "reason": "r" });
+    let phase = json!({
+        "verify": [["true"]],
+        "env": ["LD_PRELOAD=./x", "GIT_SSH", "PYTHONPATH", "PATH=./evil", "HOME", "LDX", "CI"],
+        "policy": { "exceptions": [
+            exception("secret-token", "**"),
+            exception("private-key", "*/*.pem"),
+            exception("secret-token", "tests/**"),
+            exception("secret-token", "**/fixture.json"),
+            exception("unwrap", "**"),
+        ] },
+    });
+    assert_eq!(
+        lints_of_phase(phase),
+        [
+            "env_loader env[0]",
+            "env_loader env[1]",
+            "env_loader env[2]",
+            "env_ignored env[3]",
+            "env_ignored env[4]",
+            "broad_exception policy.exceptions[0].path",
+            "broad_exception policy.exceptions[1].path",
+        ]
+    );
 }
 
 #[test]

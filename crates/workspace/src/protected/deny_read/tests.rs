@@ -1,5 +1,6 @@
 //! Files that the default lines and a person's lines deny.
 
+use super::super::path_rules::{MAX_LINE, MAX_RULES_BYTES, MAX_RULES_LINES};
 use super::*;
 use proptest::prelude::*;
 
@@ -81,8 +82,8 @@ fn lines_of_a_person_add_and_remove_rules() {
 #[test]
 fn invalid_line_is_reported() {
     let long = format!("ok\n{}", "x".repeat(MAX_LINE + 1));
-    let many = "x\n".repeat(MAX_DENY_READ_LINES + 1);
-    let big = "#".repeat(MAX_DENY_READ_BYTES + 1);
+    let many = "x\n".repeat(MAX_RULES_LINES + 1);
+    let big = "#".repeat(MAX_RULES_BYTES + 1);
     for (file, expected) in [
         (
             b"a\n[".as_slice(),
@@ -103,7 +104,7 @@ fn invalid_line_is_reported() {
     ] {
         assert_eq!(DenyRead::parse(file).unwrap_err().to_string(), expected);
     }
-    let most = "x\n".repeat(MAX_DENY_READ_LINES);
+    let most = "x\n".repeat(MAX_RULES_LINES);
     assert!(DenyRead::parse(most.as_bytes()).is_ok());
 }
 

@@ -46,14 +46,27 @@ fn invalid_path() {
 fn path_not_found() {
     let fixture = WorkspaceFixture::with_plan();
     let mut client = fixture.executor(&[]);
-    for path in ["src/none/a", "src/a.txt/b", "none/a"] {
-        for (tool, arguments) in [
-            ("read_file", json!({ "path": path })),
-            ("write_file", json!({ "path": path, "content": "x" })),
-        ] {
-            let failed = client.call_err(tool, arguments);
-            assert_eq!(failed.code(), "PATH_NOT_FOUND", "{tool} {path}");
-        }
+    let edits = json!([{ "old": "a", "new": "b" }]);
+    for (tool, arguments) in [
+        ("read_file", json!({ "path": "src/none/a" })),
+        ("read_file", json!({ "path": "none/a" })),
+        ("read_file", json!({ "path": "src/a.txt/b" })),
+        (
+            "write_file",
+            json!({ "path": "src/a.txt/b", "content": "x" }),
+        ),
+        ("write_file", json!({ "path": "src/none/", "content": "x" })),
+        (
+            "write_file",
+            json!({ "path": "src/none/a", "edits": edits }),
+        ),
+        (
+            "delete_file",
+            json!({ "path": "src/none/a", "previous_hash": "0".repeat(64) }),
+        ),
+    ] {
+        let failed = client.call_err(tool, arguments.clone());
+        assert_eq!(failed.code(), "PATH_NOT_FOUND", "{tool} {arguments}");
     }
     let failed = client.call_err("list_files", json!({ "path": "none" }));
     assert_eq!(failed.code(), "PATH_NOT_FOUND");
