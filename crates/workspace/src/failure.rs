@@ -25,7 +25,12 @@ pub(crate) enum Failure {
     /// The workspace is locked.
     Locked(Box<Lock>),
     /// The tool belongs to the other role.
-    OtherRole { tool: &'static str, role: Role },
+    OtherRole {
+        tool: &'static str,
+        role: Role,
+        /// True if the workspace is locked.
+        locked: bool,
+    },
     /// The caller claims to have the other role.
     RoleClaim { claimed: String, role: Role },
     /// The session could not be started.
@@ -88,6 +93,8 @@ pub(crate) enum Failure {
 /// The reason why a session could not be started.
 #[derive(Debug)]
 pub(crate) enum StartError {
+    /// The server has several roots, and the call names none of them.
+    Unnamed { roots: Vec<PathBuf> },
     /// The root was left blank.
     Blank,
     /// The root is not absolute.

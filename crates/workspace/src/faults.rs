@@ -48,17 +48,17 @@ impl Failure {
                     ),
                 }
             }
-            Failure::OtherRole { tool, role } => codes::UnauthorizedAction
+            Failure::OtherRole { tool, role, .. } => codes::UnauthorizedAction
                 .fault()
                 .with_message(
                     ClientText::from("")
                         .quoting(tool)
                         .then(" is not a tool of the role ")
-                        .quoting(role.wire_name()),
+                        .quoting(role.label()),
                 )
                 .with_cause(named(
                     "OtherRole",
-                    &format!("this server has the role {role}"),
+                    &format!("this server has the role {}", role.label()),
                 )),
             Failure::RoleClaim { claimed, role } => codes::RoleMismatch
                 .fault()
@@ -66,11 +66,11 @@ impl Failure {
                     ClientText::from("The call claims the role ")
                         .quoting(claimed)
                         .then("; this server has the role ")
-                        .quoting(role.wire_name()),
+                        .quoting(role.label()),
                 )
                 .with_cause(named(
                     "RoleClaim",
-                    &format!("this server has the role {role}"),
+                    &format!("this server has the role {}", role.label()),
                 )),
             Failure::Start(error) => start(error),
             Failure::Arguments(violations) => arguments(violations.clone()),
@@ -184,8 +184,7 @@ impl Failure {
         match self {
             Failure::Protected(_) => Penalty::Lock,
             Failure::BrokenInvariant(_) => Penalty::LockForPerson,
-            Failure::OtherRole { .. }
-            | Failure::RoleClaim { .. }
+            Failure::OtherRole { locked: false, .. }
             | Failure::Plan(PlanFailure::Scope(
                 ScopeError::UnknownPhase { .. }
                 | ScopeError::Target { .. }
@@ -260,6 +259,15 @@ fn start(error: &StartError) -> F {
     let failed = codes::SessionInitializationFailed.fault();
     let because = |message: &str| named("StartError", message);
     match error {
+        StartError::Unnamed { roots } => {
+            let roots: Vec<_> = roots.iter().map(|root| root.display().to_string()).collect();
+            argument(
+                "workspace_root",
+                "required",
+                "is required",
+                &format!("one of {}", roots.join(", ")),
+            )
+        }
         StartError::Blank => failed
             .with_message("The workspace root is blank")
             .with_cause(because("workspace_root is blank")),

@@ -1,6 +1,7 @@
 //! The schemas of arguments that tools share. The published schema is the enforced one.
 
 use crate::plan;
+use crate::role::Role;
 use serde_json::{Map, Value, json};
 
 /// The pattern of a file's hash.
@@ -24,7 +25,10 @@ pub(crate) fn arguments(required: &[&str], members: Value) -> Value {
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    let role = json!({ "type": "string", "description": "Your role, to be checked" });
+    let roles = Role::ALL.map(Role::wire_name).into_iter();
+    let roles: Vec<_> = roles.chain(Role::ALL.map(Role::name)).collect();
+    let role =
+        json!({ "type": "string", "enum": roles, "description": "Your role, to be checked" });
     properties.insert(String::from("role"), role);
     let mut schema = json!({
         "type": "object",

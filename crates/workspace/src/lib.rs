@@ -15,6 +15,7 @@ mod failure;
 mod faults;
 mod fields;
 mod hex;
+mod instructions;
 mod line_schema;
 pub mod lock;
 mod notes;
@@ -37,6 +38,7 @@ pub use config::{CommandConfig, Config, IdSource, LOCK_AFTER, UnlockPolicy, Vari
 pub use dialect::REGISTRY;
 pub use faults::{bootstrap_failure, self_audit_failure};
 pub use fields::MAX_CHANGES;
+pub use instructions::MAX_INSTRUCTIONS;
 pub use line_schema::line_schema;
 pub use owner_actions::{OwnerAction, record_owner_action, unfinished_change};
 pub use role::Role;

@@ -89,11 +89,14 @@ impl OwnerAction<'_> {
                 role,
                 lock: Some(lock),
             } => Some(format!(
-                "{role} was unlocked; {} at line {} had locked it",
-                lock.error_code, lock.seq
+                "{} was unlocked; {} at line {} had locked it",
+                role.label(),
+                lock.error_code,
+                lock.seq
             )),
             OwnerAction::Unlocked { role, lock: None } => Some(format!(
-                "{role} was unlocked; why it was locked could not be read"
+                "{} was unlocked; why it was locked could not be read",
+                role.label()
             )),
         }
     }
@@ -232,7 +235,7 @@ mod tests {
                 "unlock",
                 null,
                 null,
-                "WINDSURF was unlocked; ROLE_MISMATCH at line 7 had locked it"
+                "executor (WINDSURF) was unlocked; ROLE_MISMATCH at line 7 had locked it"
             ]),
             json!([
                 "unlock",

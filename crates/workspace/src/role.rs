@@ -28,6 +28,14 @@ impl Role {
         }
     }
 
+    /// Returns both names, for texts that people read.
+    pub fn label(self) -> &'static str {
+        match self {
+            Role::Planner => "planner (ANTIGRAVITY)",
+            Role::Executor => "executor (WINDSURF)",
+        }
+    }
+
     /// Parses either name of a role, in any case.
     pub fn parse(text: &str) -> Option<Role> {
         let has_name = |role: &Role| {

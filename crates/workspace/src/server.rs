@@ -9,7 +9,7 @@ use crate::notes::{CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
-use crate::{faults, tools};
+use crate::{faults, instructions, tools};
 use candor_audit::{AppendError, Log};
 use candor_fault::{Cause, Fault, Receipt, iso_millis};
 use candor_street::{
@@ -97,16 +97,17 @@ impl WorkspaceServer {
             return Ok(());
         }
         let session = self.session().ok_or(Failure::NoSession)?;
-        if !tools::works_when_locked(tool.name())
-            && let Some(lock) = session.lock(self.config.role)?
-        {
-            return Err(Failure::Locked(Box::new(lock)));
-        }
         if !tool.is_listed() {
             return Err(Failure::OtherRole {
                 tool: tool.name(),
                 role: self.config.role,
+                locked: session.lock(self.config.role)?.is_some(),
             });
+        }
+        if !tools::works_when_locked(tool.name())
+            && let Some(lock) = session.lock(self.config.role)?
+        {
+            return Err(Failure::Locked(Box::new(lock)));
         }
         match session.root.unchanged() {
             Ok(true) => Ok(()),
@@ -190,6 +191,10 @@ impl Server for WorkspaceServer {
 
     fn tools(&self) -> &Tools<Self> {
         &self.tools
+    }
+
+    fn instructions(&self) -> Option<String> {
+        Some(instructions::for_agent(&self.config))
     }
 
     fn gate(&self, cx: &CallContext<CallNotes>, tool: &Tool<Self>) -> Result<(), Fault<Workspace>> {

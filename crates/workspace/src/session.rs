@@ -50,7 +50,19 @@ pub(crate) struct Session {
 }
 
 /// Returns the root of the server that a caller means.
-pub(crate) fn choose_root<'c>(config: &'c Config, asked: &str) -> Result<&'c Root, StartError> {
+pub(crate) fn choose_root<'c>(
+    config: &'c Config,
+    asked: Option<&str>,
+) -> Result<&'c Root, StartError> {
+    let asked = match (asked, config.roots.as_slice()) {
+        (Some(asked), _) => asked,
+        (None, [only]) => return Ok(only),
+        (None, roots) => {
+            return Err(StartError::Unnamed {
+                roots: roots.iter().map(|root| root.path().to_owned()).collect(),
+            });
+        }
+    };
     let path = Path::new(asked);
     if asked.trim().is_empty() {
         return Err(StartError::Blank);

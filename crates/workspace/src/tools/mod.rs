@@ -234,7 +234,22 @@ mod tests {
         let plan = json!({ "title": "t", "objective": "o", "phase": [phase] });
         let text = crate::plan::render(&crate::plan::Plan::from_value(&plan).unwrap());
         let content = [json!(text), json!("aGk=")];
-        let examples = [("plan", vec![plan]), ("content", content.to_vec())];
+        // Members chosen at random rarely are a change.
+        let hash = "0".repeat(64);
+        let edits = json!([{ "old": "a", "new": "b", "all": true }]);
+        let changes = [
+            json!({ "path": "a", "content": "aGk=", "encoding": "base64", "previous_hash": hash, "create_only": true }),
+            json!({ "path": "a", "edits": edits, "executable": true }),
+            json!({ "path": "a", "patch": "p" }),
+            json!({ "path": "a", "delete": true, "previous_hash": hash }),
+            json!({ "path": "a", "from": "b", "previous_hash": hash }),
+        ];
+        let changes = changes.map(|change| json!([change])).to_vec();
+        let examples = [
+            ("plan", vec![plan]),
+            ("content", content.to_vec()),
+            ("changes", changes),
+        ];
         for tool in Role::ALL.into_iter().flat_map(all) {
             // The guard reads the role.
             assert_schema_agreement(&tool, &examples, &["role"]);

@@ -20,7 +20,7 @@ pub(crate) const BEGIN_SESSION: &str = "begin_session";
 
 #[derive(Deserialize)]
 struct BeginSession {
-    workspace_root: String,
+    workspace_root: Option<String>,
 }
 
 /// The answer of `begin_session` and `session_status`.
@@ -67,8 +67,8 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             BEGIN_SESSION,
             "Begin a session in a workspace. Call it first. Again with the same root: the same session.",
             arguments(
-                &["workspace_root"],
-                json!({ "workspace_root": { "type": "string", "description": "An absolute path, one of the server's roots" } }),
+                &[],
+                json!({ "workspace_root": { "type": "string", "description": "An absolute path, one of the server's roots; the only one if absent" } }),
             ),
             begin,
         ),
@@ -122,7 +122,7 @@ async fn begin(
 }
 
 fn begun(server: &WorkspaceServer, begin: &BeginSession) -> Result<(Arc<Session>, bool), Failure> {
-    let root = choose_root(&server.config, &begin.workspace_root);
+    let root = choose_root(&server.config, begin.workspace_root.as_deref());
     if let Some(session) = server.session() {
         let own = session.root.path().to_owned();
         return match root {

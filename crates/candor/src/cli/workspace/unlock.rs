@@ -28,7 +28,8 @@ pub(in crate::cli) struct UnlockArgs {
 /// Describes why a role is locked.
 fn describe(role: Role, lock: &Lock) -> String {
     format!(
-        "{role} is locked since {}: {} at line {}\n  {}\n",
+        "{} is locked since {}: {} at line {}\n  {}\n",
+        role.label(),
         visible(&lock.timestamp),
         visible(&lock.error_code),
         lock.seq,
@@ -55,19 +56,20 @@ impl UnlockArgs {
             let reason = match &lock {
                 Some(lock) => describe(role, lock),
                 None => format!(
-                    "{role} is locked; the reason cannot be read because the file is damaged\n"
+                    "{} is locked; the reason cannot be read because the file is damaged\n",
+                    role.label()
                 ),
             };
             print(reason.as_bytes())?;
             if !self.confirm()? {
-                print(format!("{role} stays locked\n").as_bytes())?;
+                print(format!("{} stays locked\n", role.label()).as_bytes())?;
                 continue;
             }
             let removed = lock::remove(state, role);
             removed.map_err(|error| CommandError::new(format!("cannot unlock: {error}")))?;
             let lock = lock.as_ref();
             workspace.record(&OwnerAction::Unlocked { role, lock });
-            print(format!("{role} is unlocked\n").as_bytes())?;
+            print(format!("{} is unlocked\n", role.label()).as_bytes())?;
         }
         match locked {
             true => Ok(()),

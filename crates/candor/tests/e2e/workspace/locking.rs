@@ -89,11 +89,6 @@ fn third_violation_locks() {
             "UNAUTHORIZED_ACTION",
         ),
         ("write_file", write("out-of-scope"), "PLAN_SCOPE_VIOLATION"),
-        (
-            "session_status",
-            json!({ "role": PLANNER }),
-            "ROLE_MISMATCH",
-        ),
     ];
     for (tool, arguments, code) in &strikes {
         let fixture = fixture();
@@ -135,6 +130,16 @@ fn other_failures_do_not_lock() {
             "OUTSIDE_WORKSPACE",
         ),
         ("write_file", write("src/link"), "OUTSIDE_WORKSPACE"),
+        (
+            "session_status",
+            json!({ "role": PLANNER }),
+            "ROLE_MISMATCH",
+        ),
+        (
+            "session_status",
+            json!({ "role": "assistant" }),
+            "INVALID_INPUT_VALUE",
+        ),
         ("read_file", json!({}), "MISSING_REQUIRED_FIELD"),
         ("read_file", json!({ "path": 1 }), "INVALID_INPUT_TYPE"),
         (

@@ -18,6 +18,7 @@ mod obligations;
 mod ordinary_edits;
 mod race;
 mod requests;
+mod roles_and_roots;
 
 mod recovery;
 mod several_processes;

@@ -23,8 +23,8 @@ async fn unlock_shows_the_reason_and_unlocks() {
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  anna  KEY
-      session   WINDSURF  SESSION  CLIENT, last call INSTANT
-      lock      WINDSURF is locked: UNAUTHORIZED_ACTION at line 3
+      session   executor (WINDSURF)  SESSION  CLIENT, last call INSTANT
+      lock      executor (WINDSURF) is locked: UNAUTHORIZED_ACTION at line 3
                 .git/hooks/pre-commit is protected: no agent may change it
                 the agent can unlock it with a failure report; to unlock it yourself, run:
                   candor workspace unlock
@@ -54,15 +54,15 @@ async fn unlock_shows_the_reason_and_unlocks() {
     );
     agent.call_err("write_file", edit.clone()).await;
     assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"
-    WINDSURF is locked since INSTANT: UNAUTHORIZED_ACTION at line 3
+    executor (WINDSURF) is locked since INSTANT: UNAUTHORIZED_ACTION at line 3
       .git/hooks/pre-commit is protected: no agent may change it
-    WINDSURF is unlocked
+    executor (WINDSURF) is unlocked
     ");
     let line = fixture.last_line();
     assert_eq!(line["tool_name"], "unlock");
     assert_eq!(
         line["cause"]["message"],
-        "WINDSURF was unlocked; UNAUTHORIZED_ACTION at line 3 had locked it"
+        "executor (WINDSURF) was unlocked; UNAUTHORIZED_ACTION at line 3 had locked it"
     );
     agent.call_ok("write_file", edit).await;
     agent.end().await;
@@ -148,7 +148,7 @@ fn damaged_state_is_shown() {
     workspace BASE/ws
       approver  anna  KEY
       session   none yet
-      lock      WINDSURF is locked: the lock is damaged
+      lock      executor (WINDSURF) is locked: the lock is damaged
                 to unlock it, run:
                   candor workspace unlock
 
@@ -160,7 +160,7 @@ fn damaged_state_is_shown() {
            1  INSTANT  a person     approve               ok  74ada96309d4
     ");
     assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"
-    WINDSURF is locked; the reason cannot be read because the file is damaged
-    WINDSURF is unlocked
+    executor (WINDSURF) is locked; the reason cannot be read because the file is damaged
+    executor (WINDSURF) is unlocked
     ");
 }

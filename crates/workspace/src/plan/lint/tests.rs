@@ -167,6 +167,7 @@ fn commands_and_directories_are_linted() {
             "protected_directory writable[4]",
             "protected_directory writable[5]",
             "protected_directory writable[6]",
+            "writable_in_tree writable[7]",
             "bad_directory writable[8]",
             "protected_directory writable[9]",
             "network network",
@@ -174,7 +175,14 @@ fn commands_and_directories_are_linted() {
         ]
     );
     let idle = lints_of_phase(json!({"writable": ["target"], "preflight": "each_write"}));
-    assert_eq!(idle, ["no_commands preflight", "no_commands writable"]);
+    assert_eq!(
+        idle,
+        [
+            "no_commands preflight",
+            "writable_in_tree writable[0]",
+            "no_commands writable",
+        ]
+    );
 }
 
 #[test]

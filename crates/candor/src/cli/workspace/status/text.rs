@@ -3,6 +3,7 @@
 use super::log::StatusLine;
 use super::{LockStatus, PlanStatus, Status};
 use crate::cli::workspace::opened::SHORT;
+use candor_workspace::Role;
 use candor_workspace::plan::visible;
 use std::fmt::Write as _;
 
@@ -52,7 +53,8 @@ impl Status {
             let at = session.last_timestamp.as_deref().unwrap_or_default();
             let text = visible(&format!(
                 "{}  {}  {client} of {user}, last call {at}",
-                session.role, session.session_id
+                label(&session.role),
+                session.session_id
             ));
             let _ = writeln!(out, "  session   {text}");
         }
@@ -99,7 +101,7 @@ impl LockStatus {
         let _ = writeln!(
             out,
             "  lock      {BAD}{} is locked{BAD:#}: {code}{seq}",
-            self.role
+            label(self.role)
         );
         if let Some(message) = &self.human_message {
             let _ = writeln!(out, "            {}", visible(message));
@@ -159,5 +161,13 @@ impl StatusLine {
         };
         let line = format!("  {seq:>6}  {at}  {role:<11}  {tool:<20}  {result}  {about}");
         let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// Returns both names of a role.
+fn label(role: &str) -> &str {
+    match Role::parse(role) {
+        Some(role) => role.label(),
+        None => role,
     }
 }

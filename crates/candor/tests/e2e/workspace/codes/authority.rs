@@ -161,7 +161,7 @@ fn role_mismatch() {
     let mut client = fixture.executor(&[]);
     for (tool, arguments) in [
         ("read_file", json!({ "path": "src/a.txt", "role": PLANNER })),
-        ("session_status", json!({ "role": "nobody" })),
+        ("session_status", json!({ "role": "planner" })),
     ] {
         let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "ROLE_MISMATCH", "{failed:?}");
