@@ -241,7 +241,7 @@ mod tests {
                 "unlock",
                 null,
                 null,
-                "WINDSURF was unlocked; why it was locked could not be read"
+                "executor (WINDSURF) was unlocked; why it was locked could not be read"
             ]),
         ];
         assert_eq!(summaries, expected);

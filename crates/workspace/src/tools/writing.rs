@@ -442,6 +442,7 @@ impl ChangeTarget {
     /// Returns the paths that are changed.
     fn paths(&self) -> impl Iterator<Item = &str> {
         let from = self.from.iter();
+        let from = from.filter(|from| from.path != self.to.path);
         from.chain([&self.to]).map(|target| target.path.as_str())
     }
 

@@ -14,6 +14,7 @@ fn base(tool: &str, fixture: &WorkspaceFixture) -> Value {
         "begin_session" => json!({ "workspace_root": fixture.root_text() }),
         "delete_file" => json!({ "path": "src/b", "previous_hash": hash }),
         "lint_plan" | "save_plan" => json!({ "plan": plan(json!({ "allow": ["src/**"] })) }),
+        "move_file" => json!({ "from": "src/a.txt", "to": "src/b", "previous_hash": hash }),
         "read_file" => json!({ "path": "src/a.txt" }),
         "read_plan" | "wait_for_approval" => json!({ "plan_hash": hash }),
         "search_files" => json!({ "pattern": "x" }),

@@ -23,7 +23,6 @@ fn check_locked_by(client: &mut AgentClient, first: &CallFailure) {
         ("write_file", write(".git/x")),
         ("write_file", json!({ "nonsense": 1 })),
         ("run_preflight", json!({})),
-        ("save_plan", json!({})),
     ] {
         let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "SESSION_LOCKED", "{tool}");

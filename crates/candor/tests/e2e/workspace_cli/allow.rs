@@ -46,6 +46,8 @@ fn allow_writes_shows_and_signs_a_plan() {
       network    yes
       with       CI=true
       policy     rust-strict
+      warning    phase[0].writable[0] the commands may change files of the tree
+                 there
       warning    phase[0].network the commands may use the network: what they read
                  can leave this machine
     approved 66a37dc7e69b by anna until INSTANT

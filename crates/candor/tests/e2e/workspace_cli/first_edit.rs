@@ -35,7 +35,7 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
     assert_snapshot!(fixture.run_ok(&["status"]), @r"
     workspace BASE/ws
       approver  anna  KEY
-      session   WINDSURF  SESSION  CLIENT, last call INSTANT
+      session   executor (WINDSURF)  SESSION  CLIENT, last call INSTANT
       lock      none
 
     plans

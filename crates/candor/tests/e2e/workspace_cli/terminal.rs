@@ -129,7 +129,7 @@ async fn every_plan_and_lock_is_confirmed() {
     agent.call_err("write_file", hook).await;
     let (output, succeeded) = run_at_terminal(&fixture, "unlock", &[("Unlock it? [y/N] ", "")]);
     assert!(
-        succeeded && output.ends_with("WINDSURF stays locked\n"),
+        succeeded && output.ends_with("executor (WINDSURF) stays locked\n"),
         "{output}"
     );
     let edit = json!({ "path": "src/a.rs", "content": "pub fn b() {}\n" });
@@ -137,7 +137,7 @@ async fn every_plan_and_lock_is_confirmed() {
     assert_eq!(locked["error_code"], "SESSION_LOCKED");
     let (output, succeeded) = run_at_terminal(&fixture, "unlock", &[("Unlock it? [y/N] ", "yes")]);
     assert!(
-        succeeded && output.ends_with("WINDSURF is unlocked\n"),
+        succeeded && output.ends_with("executor (WINDSURF) is unlocked\n"),
         "{output}"
     );
     agent.call_ok("write_file", edit).await;

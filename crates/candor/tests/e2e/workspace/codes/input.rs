@@ -63,7 +63,6 @@ fn missing_required_field() {
         ("write_file", json!({ "path": "src/b" })),
         ("delete_file", json!({ "path": "src/a.txt" })),
         ("apply_changes", json!({ "changes": [{ "path": "src/b" }] })),
-        ("begin_session", json!({})),
     ] {
         let failed = client.call_err(tool, arguments);
         assert_eq!(failed.code(), "MISSING_REQUIRED_FIELD", "{failed:?}");
