@@ -146,6 +146,7 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
         state: top.join("state"),
         checkpoint_to: Vec::new(),
         signer: None,
+        require_checkpoint: false,
         signers,
         person_flags: Vec::new(),
         lock_after: LOCK_AFTER,

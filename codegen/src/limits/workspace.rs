@@ -454,7 +454,7 @@ pub(super) fn command_limits() -> Vec<Limit> {
 
 /// Chained logs.
 pub(super) fn log_limits() -> Vec<Limit> {
-    use candor_audit::{CHECKPOINT_LINES, MAX_CHECKPOINT, MAX_LINE};
+    use candor_audit::{CHECKPOINT_LINES, MAX_CHECKPOINT, MAX_LINE, SMALL_LOG};
     vec![
         limit(
             "a line",
@@ -473,6 +473,18 @@ pub(super) fn log_limits() -> Vec<Limit> {
             kib(MAX_CHECKPOINT),
             "it is not accepted as a checkpoint",
             "invalid_checkpoints_are_refused",
+        ),
+        limit(
+            "a log that is verified from its first line when a session begins",
+            format!("{} MiB", SMALL_LOG / (1024 * 1024)),
+            "a larger one is verified from its newest checkpoint on, and lacks no file",
+            "missing_and_swapped_files_of_a_large_log_are_noticed",
+        ),
+        limit(
+            "directories of checkpoints that a workspace remembers",
+            candor_workspace::log_checkpoints::MAX_CHECKPOINT_PLACES,
+            "`SESSION_INITIALIZATION_FAILED`",
+            "number_of_directories_is_bounded",
         ),
     ]
 }

@@ -143,6 +143,17 @@ impl Checkpoint {
         })
     }
 
+    /// Returns true if it is signed, with the key that it names, whoever owns that key.
+    pub fn has_valid_signature(&self) -> bool {
+        let signature = self.signature.as_deref().map(SshSig::from_pem);
+        let Some(Ok(signature)) = signature else {
+            return false;
+        };
+        let key = PublicKey::from(signature.public_key().clone());
+        self.key_id.as_deref() == Some(key.fingerprint(HashAlg::Sha256).to_string().as_str())
+            && self.is_signed_by(&[key])
+    }
+
     /// Returns number and hash of the log's last line.
     pub fn receipt(&self) -> AppendReceipt {
         AppendReceipt {
@@ -195,6 +206,11 @@ impl Signer {
     /// Returns the fingerprint of the key.
     pub fn key_id(&self) -> &str {
         &self.key_id
+    }
+
+    /// Returns the key with which its signatures are verified.
+    pub fn public_key(&self) -> &PublicKey {
+        self.key.public_key()
     }
 
     fn sign(&self, body: &[u8]) -> Result<String, ssh_key::Error> {
@@ -254,6 +270,7 @@ mod tests {
         let (key_of_signer, other) = (key(1).public_key().clone(), key(2).public_key().clone());
         let read = Checkpoint::read(text.as_bytes()).unwrap();
         assert_eq!(read.key_id.as_deref(), Some(signer.key_id()));
+        assert!(read.has_valid_signature());
         assert!(read.is_signed_by(&[other.clone(), key_of_signer.clone()]));
         assert!(!read.is_signed_by(&[other]));
         for (was, is) in [
@@ -264,6 +281,7 @@ mod tests {
             let changed = text.replace(was, is);
             assert_ne!(changed, text);
             let read = Checkpoint::read(changed.as_bytes()).unwrap();
+            assert!(!read.has_valid_signature(), "{was}");
             assert!(
                 !read.is_signed_by(std::slice::from_ref(&key_of_signer)),
                 "{was}"

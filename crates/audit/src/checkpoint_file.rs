@@ -30,7 +30,7 @@ impl CheckpointFile {
     }
 
     /// Replaces the checkpoint. Returns false if the file already contains this position or a later
-    /// one.
+    /// one, or if it is signed and there is no key to sign the new one.
     pub(crate) fn replace(&self, new: &NewCheckpoint<'_>) -> io::Result<bool> {
         self.0.replace(new)
     }
@@ -48,8 +48,20 @@ pub(crate) struct NewCheckpoint<'a> {
     pub(crate) position: LogPosition,
     pub(crate) signer: Option<&'a Signer>,
     pub(crate) now: &'a (dyn Fn() -> String + Send + Sync),
-    /// The owner has started a new chain; the checkpoint of the old chain is replaced.
-    pub(crate) new_chain: bool,
+    pub(crate) replaces: Replaces,
+}
+
+/// The existing checkpoints that a new one may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replaces {
+    /// Those of an earlier position in the same chain. A signed one is replaced only by one that is
+    /// signed with the same key.
+    Earlier,
+    /// Those of the same chain, whoever signed them: the owner has verified the log and signs its
+    /// end.
+    SameChain,
+    /// All: the owner has started a new chain.
+    Any,
 }
 
 /// Hides the disk type of a checkpoint file, so that one log can have files on different disks.
@@ -109,22 +121,44 @@ impl<D: Disk> CheckpointStore for StoredCheckpoint<D> {
     fn replace(&self, new: &NewCheckpoint<'_>) -> io::Result<bool> {
         let _lock = self.lock()?;
         let position = &new.position;
-        let counter = match self.read() {
-            Ok(None) => 1,
-            Ok(Some(existing)) if new.new_chain => existing.counter + 1,
-            Ok(Some(existing)) if existing.chain != position.chain => {
-                let other = "the checkpoint there is of another chain";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+        let existing = match self.read() {
+            Err(error)
+                if new.replaces == Replaces::Any && error.kind() == io::ErrorKind::InvalidData =>
+            {
+                None
             }
-            Ok(Some(existing)) if existing.seq >= position.last.seq => return Ok(false),
-            Ok(Some(existing)) => existing.counter + 1,
-            Err(error) if new.new_chain && error.kind() == io::ErrorKind::InvalidData => 1,
-            Err(error) => return Err(error),
+            read => read?,
         };
+        if let Some(existing) = &existing {
+            if new.replaces != Replaces::Any && existing.chain != position.chain {
+                return Err(refusal("the checkpoint there is of another chain"));
+            }
+            let is_newer = existing.seq < position.last.seq;
+            match (new.replaces, existing.is_signed(), new.signer) {
+                (Replaces::Any, ..) => {}
+                (Replaces::SameChain, ..) if existing.seq <= position.last.seq => {}
+                (Replaces::Earlier, false, None) if is_newer => {}
+                (Replaces::Earlier, true, Some(signer)) if is_newer => {
+                    if !existing.is_signed_by(std::slice::from_ref(signer.public_key())) {
+                        return Err(refusal("another key has signed the checkpoint there"));
+                    }
+                }
+                (Replaces::Earlier, false, Some(_)) if is_newer => {
+                    return Err(refusal("the checkpoint there is not signed"));
+                }
+                _ => return Ok(false),
+            }
+        }
+        let counter = existing.map_or(1, |existing| existing.counter + 1);
         let text = Checkpoint::write(new.log, position, counter, (new.now)(), new.signer);
         self.replace_file(&text.map_err(|error| io::Error::other(error.to_string()))?)?;
         Ok(true)
     }
+}
+
+/// Returns the error for a checkpoint that must not be replaced.
+fn refusal(reason: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 #[cfg(test)]
@@ -133,6 +167,8 @@ mod tests {
     use crate::append::AppendReceipt;
     use crate::hash::Hash;
     use candor_sim_disk::{SimDisk, Trials};
+    use ssh_key::PrivateKey;
+    use ssh_key::private::{Ed25519Keypair, KeypairData};
 
     fn new(seq: u64) -> NewCheckpoint<'static> {
         let hash = Hash::of(&[&seq.to_le_bytes()]);
@@ -144,7 +180,7 @@ mod tests {
             },
             signer: None,
             now: &|| String::from("now"),
-            new_chain: false,
+            replaces: Replaces::Earlier,
         }
     }
 
@@ -206,7 +242,7 @@ mod tests {
         let refused = file.replace(&other).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
         other.position.last.seq = 1;
-        other.new_chain = true;
+        other.replaces = Replaces::Any;
         assert!(file.replace(&other).unwrap());
         assert_eq!(existing(&disk), Some((2, 1)));
     }
@@ -219,5 +255,55 @@ mod tests {
         let refused = CheckpointFile::new(disk.clone(), "checkpoint").replace(&new(5));
         assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(file.read_all(99).unwrap(), b"precious");
+    }
+
+    fn signer(seed: u8) -> Signer {
+        let pair = Ed25519Keypair::from_seed(&[seed; 32]);
+        Signer::new(PrivateKey::new(KeypairData::Ed25519(pair), "").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn signed_checkpoint_is_replaced_by_the_same_key_only() {
+        let disk = SimDisk::new(1);
+        let file = CheckpointFile::new(disk.clone(), "checkpoint");
+        let (own, other) = (signer(1), signer(2));
+        let signed = |seq, signer| NewCheckpoint {
+            signer: Some(signer),
+            ..new(seq)
+        };
+        assert!(file.replace(&signed(5, &own)).unwrap());
+        assert!(!file.replace(&new(6)).unwrap(), "without a key");
+        let refused = file.replace(&signed(7, &other)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(existing(&disk), Some((1, 5)));
+        assert!(file.replace(&signed(8, &own)).unwrap());
+        // The owner signs with another key.
+        let by_owner = |seq, signer| NewCheckpoint {
+            replaces: Replaces::SameChain,
+            ..signed(seq, signer)
+        };
+        assert!(!file.replace(&by_owner(7, &other)).unwrap(), "older");
+        assert!(file.replace(&by_owner(8, &other)).unwrap());
+        assert_eq!(existing(&disk), Some((3, 8)));
+    }
+
+    #[test]
+    fn unsigned_checkpoint_is_signed_by_the_owner_only() {
+        let disk = SimDisk::new(1);
+        let file = CheckpointFile::new(disk.clone(), "checkpoint");
+        let own = signer(1);
+        assert!(file.replace(&new(5)).unwrap());
+        let signed = NewCheckpoint {
+            signer: Some(&own),
+            ..new(6)
+        };
+        let refused = file.replace(&signed).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        let by_owner = NewCheckpoint {
+            replaces: Replaces::SameChain,
+            ..signed
+        };
+        assert!(file.replace(&by_owner).unwrap());
+        assert!(file.read().unwrap().unwrap().is_signed());
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::append::AppendReceipt;
 use crate::checkpoint::{Checkpoint, LogPosition, Signer};
-use crate::checkpoint_file::{CheckpointFile, NewCheckpoint};
+use crate::checkpoint_file::{CheckpointFile, NewCheckpoint, Replaces};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -45,14 +45,14 @@ impl CheckpointWriter {
         &self,
         log: &str,
         position: LogPosition,
-        new_chain: bool,
+        replaces: Replaces,
     ) -> io::Result<()> {
         let written = NewCheckpoint {
             log,
             position,
             signer: self.signer.as_ref(),
             now: &*self.now,
-            new_chain,
+            replaces,
         };
         let mut failed = Ok(());
         for file in &self.files {
@@ -155,7 +155,7 @@ impl Drop for CheckpointThread {
 fn write_checkpoints(shared: &SharedPosition, log: &str, last: u64, writer: &CheckpointWriter) {
     let (mut seq, mut when) = (last, Instant::now());
     while let Some(position) = wait_until_due(shared, seq, when) {
-        let written = writer.write(log, position, false);
+        let written = writer.write(log, position, Replaces::Earlier);
         shared.state().last_error = written.err().map(Arc::new);
         (seq, when) = (position.last.seq, Instant::now());
     }
@@ -266,7 +266,9 @@ mod tests {
             for n in 0..4 {
                 writer.append(vec![members(json!({ "n": n, "text": "x".repeat(200) }))]);
                 if let Ok(Some(position)) = writer.position()
-                    && checkpoints(disk).write("log", position, false).is_ok()
+                    && checkpoints(disk)
+                        .write("log", position, Replaces::Earlier)
+                        .is_ok()
                 {
                     disk.mark(position.last.seq);
                 }

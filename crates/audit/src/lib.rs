@@ -10,6 +10,7 @@ mod chain;
 mod checkpoint;
 mod checkpoint_file;
 mod checkpoint_thread;
+mod completeness;
 mod file_end;
 mod find_line;
 mod hash;
@@ -30,6 +31,10 @@ pub use checkpoint::{
 };
 pub use checkpoint_file::CheckpointFile;
 pub use checkpoint_thread::{CHECKPOINT_EVERY, CHECKPOINT_LINES, CheckpointWriter};
+pub use completeness::{
+    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogJudgement,
+    SMALL_LOG, checkpoint_verified_end, judge,
+};
 pub use hash::Hash;
 pub use line::MAX_LINE;
 pub use log::{Log, LogOptions, MAX_WAITING, OpenError, TornBytes};

@@ -5,6 +5,7 @@
 use crate::append::AppendReceipt;
 use crate::canonical::NotCanonical;
 use crate::checkpoint::{Checkpoint, LogPosition};
+use crate::checkpoint_file::Replaces;
 use crate::checkpoint_thread::CheckpointWriter;
 use crate::hash::Hash;
 use crate::line;
@@ -120,7 +121,7 @@ pub fn quarantine<D: Disk>(
             chain: receipt.hash,
             last: receipt,
         };
-        let written = checkpoints.write(name, mark, true);
+        let written = checkpoints.write(name, mark, Replaces::Any);
         written.map_err(QuarantineError::Checkpoint)?;
     }
     files.disk.unlink(marker_name(name))?;
@@ -419,7 +420,7 @@ mod tests {
                 hash: Hash::NONE,
             },
         };
-        checkpoints.write("log", mark, false).unwrap();
+        checkpoints.write("log", mark, Replaces::Earlier).unwrap();
         let first_line = |_: &QuarantinedLog| Map::new();
         let state = quarantine(disk, "log", Duration::ZERO, Some(&checkpoints), &first_line);
         let (_, first) = state.unwrap();

@@ -3,6 +3,7 @@
 use candor_fault::Timestamp;
 use candor_street::{CancellationToken, Clock, Dispatcher, MetricsHub, Server};
 use candor_wire::stdio::serve;
+use candor_workspace::visible_lines;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::pin::Pin;
@@ -116,17 +117,29 @@ pub(crate) fn quiet_panics() {
 pub(crate) fn print_error(message: &str) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
     // If stderr is closed, the message cannot be shown anywhere else.
-    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {message}");
+    let _ = writeln!(
+        anstream::stderr(),
+        "{style}error:{style:#} {}",
+        visible_lines(message)
+    );
 }
 
 /// Prints a hint after an error.
 pub(crate) fn print_hint(message: &str) {
     let style = anstyle::AnsiColor::Cyan.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}hint:{style:#} {message}");
+    let _ = writeln!(
+        anstream::stderr(),
+        "{style}hint:{style:#} {}",
+        visible_lines(message)
+    );
 }
 
 /// Prints a note that is not an error.
 pub(crate) fn print_note(message: &str) {
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {message}");
+    let _ = writeln!(
+        anstream::stderr(),
+        "{style}note:{style:#} {}",
+        visible_lines(message)
+    );
 }

@@ -57,7 +57,10 @@ pub(crate) fn call_line(
         set("actor", actor_json(actor, Some(call)));
     }
     match &entry.outcome {
-        CallOutcome::Done(_) => set("result", json!("ok")),
+        CallOutcome::Done(_) => {
+            set("cause", plain(json!(notes.cause)));
+            set("result", json!("ok"))
+        }
         CallOutcome::Refused(fault) => {
             set(
                 "cause",

@@ -59,8 +59,10 @@ pub struct Config {
     pub state: PathBuf,
     /// Further directories for checkpoints.
     pub checkpoint_to: Vec<PathBuf>,
-    /// The key that signs checkpoints.
+    /// The key that signs checkpoints. Every existing checkpoint must be signed with it.
     pub signer: Option<Signer>,
+    /// True if a session may begin only if the log agrees with every checkpoint that is known.
+    pub require_checkpoint: bool,
     /// The people who may approve plans.
     pub signers: Signers,
     /// Flags that a person adds to commands outside this server, so that they find the same keys and

@@ -11,7 +11,7 @@ use crate::protected::PathRulesError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
-use candor_audit::{AppendError, LogFlaw};
+use candor_audit::{AppendError, CheckpointVerdict, LogFlaw};
 use candor_fault::{Fault, Violations};
 use candor_sandbox::{CommandOutcome, RunError};
 use std::io;
@@ -107,10 +107,21 @@ pub(crate) enum StartError {
     Other { root: PathBuf },
     /// The log is broken.
     Flawed(LogFlaw),
+    /// A checkpoint contradicts the log or cannot be trusted.
+    Checkpoint(BadCheckpoint),
+    /// The log has lines, and a checkpoint is missing although one is required.
+    Unchecked { missing: Vec<PathBuf> },
     /// The log cannot be opened.
     Log(candor_audit::OpenError),
     /// The state directory of the root cannot be used.
     State(io::Error),
+}
+
+/// A checkpoint that contradicts the log or cannot be trusted.
+#[derive(Debug)]
+pub(crate) struct BadCheckpoint {
+    pub(crate) path: PathBuf,
+    pub(crate) verdict: CheckpointVerdict,
 }
 
 /// A failure about the plan of a call.
@@ -157,6 +168,8 @@ pub(crate) enum BrokenInvariant {
     Protected(Vec<PathBuf>),
     /// The log does not verify.
     Chain(LogFlaw),
+    /// A checkpoint of the log contradicts it or cannot be trusted.
+    Checkpoint(BadCheckpoint),
 }
 
 macro_rules! from {

@@ -4,14 +4,14 @@ use crate::dialect::Workspace;
 use crate::dialect::codes::{self, INVARIANTS};
 use crate::dialect::system_error::{Thrown, startup_failure};
 use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch};
-use crate::failure::{BrokenInvariant, Failure, PlanFailure, StartError};
+use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, PlanFailure, StartError};
 use crate::notes::Penalty;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
 use crate::policy;
 use crate::reading::ReadError;
 use crate::write::{SettleError, TurnError, WriteError};
-use candor_audit::AppendError;
+use candor_audit::{AppendError, CheckpointVerdict};
 use candor_fault::{
     ArgumentPath, Cause, ClientText, Dialect, Effect, Fault, PathStep, Refusal, Retry, Violation,
     Violations, excerpt,
@@ -295,6 +295,17 @@ fn start(error: &StartError) -> F {
             )
             .with_remedy("Ask a person to run candor audit verify, and candor audit quarantine to begin a new log.")
             .with_cause(json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw })),
+        StartError::Checkpoint(bad) => failed
+            .with_message(bad_checkpoint_message(bad.verdict))
+            .with_remedy("Ask a person to run candor audit verify. If the log is right, candor audit checkpoint --sign-with signs its end.")
+            .with_cause(bad_checkpoint_cause(bad)),
+        StartError::Unchecked { missing } => {
+            let missing: Vec<_> = missing.iter().map(|path| path.display().to_string()).collect();
+            failed
+                .with_message("A checkpoint of the audit log is missing, and this server requires it")
+                .with_remedy("Ask a person to run candor audit verify, then candor audit checkpoint --sign-with if the log is right.")
+                .with_cause(json!({ "message": "the completeness of the audit log cannot be checked", "code": null, "name": "Checkpoint", "flaw": "checkpoint_missing", "checkpoints": missing }))
+        }
         StartError::Log(error @ AppendError::Locked) => log_unavailable(error),
         StartError::Log(error) => failed
             .with_message("The audit log cannot be opened")
@@ -305,6 +316,34 @@ fn start(error: &StartError) -> F {
             .with_remedy("Ask the owner of the machine to look at the state directory.")
             .with_cause(Cause::error("IoError", error)),
     }
+}
+
+fn bad_checkpoint_message(verdict: CheckpointVerdict) -> &'static str {
+    match verdict {
+        CheckpointVerdict::Unsigned => "A checkpoint of the audit log is not signed",
+        CheckpointVerdict::Signature => {
+            "A checkpoint of the audit log is not signed with the expected key"
+        }
+        CheckpointVerdict::Invalid => "A checkpoint of the audit log is damaged",
+        CheckpointVerdict::Agrees
+        | CheckpointVerdict::Gone
+        | CheckpointVerdict::NotReached
+        | CheckpointVerdict::Rewritten
+        | CheckpointVerdict::Truncated => "A checkpoint contradicts the audit log",
+    }
+}
+
+fn bad_checkpoint_cause(bad: &BadCheckpoint) -> Cause {
+    let flaw = match bad.verdict {
+        CheckpointVerdict::Unsigned => "checkpoint_unsigned",
+        CheckpointVerdict::Signature => "checkpoint_signature",
+        CheckpointVerdict::Invalid => "checkpoint_invalid",
+        _ => "checkpoint_contradicts",
+    };
+    let path = shown(&bad.path);
+    Cause::from(
+        json!({ "message": bad_checkpoint_message(bad.verdict), "code": null, "name": "Checkpoint", "flaw": flaw, "checkpoint": path }),
+    )
 }
 
 fn path(error: &PathError) -> F {
@@ -593,6 +632,11 @@ fn invariant(broken: &BrokenInvariant) -> F {
             Cause::from(
                 json!({ "message": "the audit log does not verify", "code": null, "name": "BrokenLog", "first_bad_seq": flaw.seq(), "flaw": flaw }),
             ),
+        ),
+        BrokenInvariant::Checkpoint(bad) => (
+            "AUDIT_CHAIN_INTACT",
+            ClientText::from(bad_checkpoint_message(bad.verdict)),
+            bad_checkpoint_cause(bad),
         ),
     };
     let id = INVARIANTS.iter().find(|known| known.name == id);

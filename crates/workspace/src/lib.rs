@@ -18,6 +18,7 @@ mod hex;
 mod instructions;
 mod line_schema;
 pub mod lock;
+pub mod log_checkpoints;
 mod notes;
 mod owner_actions;
 pub mod path;
@@ -32,6 +33,7 @@ mod server;
 mod session;
 pub mod state;
 mod tools;
+mod visible_text;
 mod write;
 
 pub use config::{CommandConfig, Config, IdSource, LOCK_AFTER, UnlockPolicy, VariableLookup};
@@ -43,7 +45,8 @@ pub use line_schema::line_schema;
 pub use owner_actions::{OwnerAction, record_owner_action, unfinished_change};
 pub use role::Role;
 pub use server::WorkspaceServer;
-pub use session::{CHECKPOINT, WRITE_PATIENCE};
+pub use session::WRITE_PATIENCE;
 pub use tools::{
     MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_PATHS_BYTES, MAX_TITLE, MAX_WAIT_S, REPORTS_DIR,
 };
+pub use visible_text::{visible_lines, visible_text};

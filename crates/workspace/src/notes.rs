@@ -1,6 +1,7 @@
 //! The notes of a call, until it is recorded.
 
 use serde::Serialize;
+use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
 /// A file that a call was about, by its hashes: the record has no contents.
@@ -56,6 +57,8 @@ pub(crate) struct Notes {
     pub(crate) unrecorded: Unrecorded,
     /// The hash of the arguments, if a tool has computed it.
     pub(crate) args_hash: Option<String>,
+    /// The cause that the line of a successful call has.
+    pub(crate) cause: Option<Value>,
     /// The plan and the phase in the arguments, once these were parsed.
     pub(crate) claim: Option<PlanClaim>,
 }

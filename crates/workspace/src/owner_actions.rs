@@ -3,14 +3,16 @@
 use crate::approval::KeyId;
 use crate::audit_line::{self, Actor};
 use crate::lock::Lock;
+use crate::log_checkpoints::CHECKPOINT;
 use crate::notes::ApprovedBy;
 use crate::path::Root;
 use crate::plan::PlanHash;
 use crate::role::Role;
-use crate::session::CHECKPOINT;
 use crate::state::{self, LOG};
 use crate::write::{self, JournalError};
-use candor_audit::{AppendError, AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions};
+use candor_audit::{
+    AppendError, AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogOptions, Signer,
+};
 use candor_disk::Disk;
 use candor_fault::iso_millis;
 use candor_street::Clock;
@@ -103,12 +105,14 @@ impl OwnerAction<'_> {
 }
 
 /// Appends an action of the owner to the log of a workspace; durable when this returns. `state` is
-/// the state directory of this program.
+/// the state directory of this program. If `signer` is given, it signs the checkpoint, unless there
+/// is one that is not signed.
 pub fn record_owner_action(
     root: &Root,
     state: &Path,
     os_user: &str,
     clock: &Arc<dyn Clock>,
+    signer: Option<Signer>,
     action: &OwnerAction<'_>,
 ) -> Result<AppendReceipt, AppendError> {
     let actor = Actor {
@@ -117,16 +121,14 @@ pub fn record_owner_action(
         version: env!("CARGO_PKG_VERSION"),
     };
     let file = CheckpointFile::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
-    // An unsigned checkpoint does not replace one that a server signed.
-    let is_signed = file
-        .read()?
-        .is_some_and(|checkpoint| checkpoint.is_signed());
+    let checkpoint = file.read()?;
+    let signer = signer.filter(|_| checkpoint.is_none_or(|checkpoint| checkpoint.is_signed()));
     let (now, torn_actor, then) = (Arc::clone(clock), actor.clone(), Arc::clone(clock));
     let options = LogOptions {
         torn_entry: Box::new(move |torn| audit_line::torn_log_line(&torn_actor, then.now(), &torn)),
-        checkpoints: (!is_signed).then(|| CheckpointWriter {
+        checkpoints: Some(CheckpointWriter {
             files: vec![file],
-            signer: None,
+            signer,
             now: Box::new(move || iso_millis(now.now())),
         }),
         ..LogOptions::default()
@@ -151,7 +153,7 @@ pub fn unfinished_change(state: &impl Disk) -> io::Result<Option<String>> {
 mod tests {
     use super::*;
     use crate::approval::ApproverKey;
-    use candor_audit::{PrivateKey, Signer};
+    use candor_audit::PrivateKey;
     use candor_fault::Timestamp;
     use serde_json::{Value, json};
     use ssh_key::Algorithm;
@@ -207,7 +209,7 @@ mod tests {
             OwnerAction::Unlocked { role, lock: None },
         ];
         for action in &actions {
-            record_owner_action(&root, state.path(), "os", &clock(), action).unwrap();
+            record_owner_action(&root, state.path(), "os", &clock(), None, action).unwrap();
         }
         let verified = candor_audit::verify(root.disk(), LOG).unwrap();
         assert_eq!((verified.lines, verified.flaw), (5, None));
@@ -272,7 +274,7 @@ mod tests {
         drop(log);
         let role = Role::Executor;
         let action = OwnerAction::Unlocked { role, lock: None };
-        record_owner_action(&root, state.path(), "os", &clock(), &action).unwrap();
+        record_owner_action(&root, state.path(), "os", &clock(), None, &action).unwrap();
         let checkpoint = checkpoint_file().read().unwrap().unwrap();
         assert!(checkpoint.is_signed() && checkpoint.seq == 1);
         assert_eq!(lines(&root).len(), 2);

@@ -2,23 +2,24 @@
 
 use crate::audit_line::{self, Actor};
 use crate::config::Config;
-use crate::failure::{BrokenInvariant, Failure, StartError};
+use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, StartError};
 use crate::lock::{self, Lock};
+use crate::log_checkpoints::{CHECKPOINT, LogCheckpoints, checkpoint_files};
 use crate::path::Root;
 use crate::plan_cache::PlanCache;
 use crate::role::Role;
 use crate::state::{self, LOG};
 use crate::write::{ChangeOrigin, SettleError, Settlement, WriteQueue, WriteTurn};
 use candor_audit::{
-    AppendReceipt, CheckpointFile, CheckpointWriter, Log, LogFlaw, LogOptions, OpenError,
-    Verification,
+    AppendReceipt, Checkpoint, CheckpointFile, CheckpointVerdict, CheckpointWriter, Completeness,
+    JudgedPart, Log, LogFlaw, LogJudgement, LogOptions, OpenError, Signer,
 };
 use candor_disk::RealDisk;
 use candor_fault::iso_millis;
 use candor_street::Clock;
 use serde_json::Value;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -28,9 +29,6 @@ pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The number of bytes of the log that are searched at once for the line of a call.
 const LOOK_BYTES: usize = 1024 * 1024;
-
-/// The checkpoint of a root's log, in its state directory.
-pub const CHECKPOINT: &str = "checkpoint.json";
 
 /// A session.
 pub(crate) struct Session {
@@ -47,6 +45,10 @@ pub(crate) struct Session {
     clock: Arc<dyn Clock>,
     /// The number of the last line that this session has seen.
     last: AtomicU64,
+    /// Whether the log agreed with its checkpoints when the session began.
+    pub(crate) completeness: Completeness,
+    /// The checkpoints that were missing then.
+    pub(crate) missing_checkpoints: Vec<PathBuf>,
 }
 
 /// Returns the root of the server that a caller means.
@@ -95,11 +97,33 @@ impl Session {
     ) -> Result<Session, Failure> {
         let directory = state::of_root(&config.state, root.id());
         let state = state::open(&directory).map_err(StartError::State)?;
-        let files = checkpoint_files(config, &directory).map_err(StartError::State)?;
+        let checkpoints = load_checkpoints(&directory).map_err(StartError::State)?;
+        let judged = judge(
+            config,
+            root,
+            &checkpoints,
+            JudgedPart::SinceNewestCheckpoint,
+        )
+        .map_err(StartError::State)?;
+        let missing_checkpoints = missing_checkpoints(&judged, &checkpoints);
+        if let Some(bad) = untrusted_checkpoint(&judged) {
+            return Err(StartError::Checkpoint(bad).into());
+        }
         // A torn end of the log is put aside when the log is opened.
-        match find_flaw(root, &files).map_err(StartError::State)? {
+        match judged.verification.flaw {
             None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
+        }
+        if config.require_checkpoint && !missing_checkpoints.is_empty() {
+            let missing = missing_checkpoints;
+            return Err(StartError::Unchecked { missing }.into());
+        }
+        let files = checkpoint_files(&directory, &config.checkpoint_to);
+        let files = files.map_err(StartError::State)?;
+        let remembered = checkpoints.remember(&config.checkpoint_to, config.signer.as_ref());
+        // Without further places and a key, the file only shows that there was a session.
+        if !config.checkpoint_to.is_empty() || config.signer.is_some() {
+            remembered.map_err(StartError::State)?;
         }
         let log = open_log(root.disk(), LOG, &actor, &clock, config, files);
         let log = log.map_err(StartError::Log)?;
@@ -116,6 +140,8 @@ impl Session {
             actor,
             clock,
             last: AtomicU64::new(last),
+            completeness: judged.completeness,
+            missing_checkpoints,
         };
         drop(session.take_turn()?);
         Ok(session)
@@ -190,43 +216,67 @@ impl Session {
         self.was_locked.store(true, Ordering::Release);
     }
 
-    /// Verifies the whole log, from its first line.
-    pub(crate) fn verify(&self, config: &Config) -> io::Result<Verification> {
+    /// Verifies the whole log, from its first line, and compares it with its checkpoints.
+    pub(crate) fn verify(&self, config: &Config) -> Result<LogJudgement, Failure> {
         let directory = state::of_root(&config.state, self.root.id());
-        let mut checkpoints = Vec::new();
-        for file in checkpoint_files(config, &directory)? {
-            checkpoints.extend(file.read()?);
+        let checkpoints = load_checkpoints(&directory)?;
+        let judged = judge(config, &self.root, &checkpoints, JudgedPart::WholeLog)?;
+        if let Some(bad) = untrusted_checkpoint(&judged) {
+            return Err(BrokenInvariant::Checkpoint(bad).into());
         }
-        candor_audit::verify_against(self.root.disk(), LOG, &checkpoints)
+        match judged.verification.flaw {
+            Some(flaw) => Err(BrokenInvariant::Chain(flaw).into()),
+            None => Ok(judged),
+        }
+    }
+
+    /// Reads the checkpoint in the state directory, if there is one that can be read.
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        let file = CheckpointFile::new(self.state.clone(), CHECKPOINT);
+        file.read().ok().flatten()
     }
 }
 
-/// Returns the checkpoint files of a root's log.
-fn checkpoint_files(config: &Config, directory: &Path) -> io::Result<Vec<CheckpointFile>> {
-    let mut files = vec![CheckpointFile::new(state::open(directory)?, CHECKPOINT)];
-    for elsewhere in &config.checkpoint_to {
-        // Several roots may have their checkpoints in one directory.
-        let id = directory.file_name().unwrap_or_default().display();
-        let name = format!("{id}.{CHECKPOINT}");
-        files.push(CheckpointFile::new(state::open(elsewhere)?, &name));
-    }
-    Ok(files)
+/// Loads the checkpoints of a root whose state directory exists.
+fn load_checkpoints(directory: &Path) -> io::Result<LogCheckpoints> {
+    LogCheckpoints::load(directory)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Returns the flaw of a log, from its newest checkpoint on.
-fn find_flaw(root: &Root, files: &[CheckpointFile]) -> io::Result<Option<LogFlaw>> {
-    let mut checkpoints = Vec::new();
-    for file in files {
-        checkpoints.extend(file.read()?);
-    }
-    let newest = checkpoints
-        .into_iter()
-        .max_by_key(|checkpoint| checkpoint.seq);
-    let verified = match newest {
-        Some(newest) => candor_audit::verify_from(root.disk(), LOG, &newest)?,
-        None => candor_audit::verify(root.disk(), LOG)?,
+/// Compares the log of a root with every checkpoint that is known.
+fn judge(
+    config: &Config,
+    root: &Root,
+    checkpoints: &LogCheckpoints,
+    part: JudgedPart,
+) -> io::Result<LogJudgement> {
+    let own = config.signer.as_ref().map(Signer::public_key);
+    let keys: Vec<_> = own.or(checkpoints.key()).cloned().into_iter().collect();
+    let known = checkpoints.read(&config.checkpoint_to);
+    candor_audit::judge(&root.disk(), LOG, known, &keys, part)
+}
+
+/// Returns the first checkpoint that is damaged or not signed as it should be.
+fn untrusted_checkpoint(judged: &LogJudgement) -> Option<BadCheckpoint> {
+    let untrusted = |verdict: CheckpointVerdict| {
+        use CheckpointVerdict::{Invalid, Signature, Unsigned};
+        matches!(verdict, Invalid | Signature | Unsigned)
     };
-    Ok(verified.flaw)
+    let mut all = judged.checkpoints.iter();
+    let (known, verdict) = all.find(|(_, verdict)| untrusted(*verdict))?;
+    Some(BadCheckpoint {
+        path: known.path.clone(),
+        verdict: *verdict,
+    })
+}
+
+/// Returns the checkpoints that should exist and do not. A workspace without a record has none.
+fn missing_checkpoints(judged: &LogJudgement, checkpoints: &LogCheckpoints) -> Vec<PathBuf> {
+    if judged.verification.last.is_none() && !checkpoints.were_used() {
+        return Vec::new();
+    }
+    let all = judged.checkpoints.iter();
+    let gone = all.filter(|(_, verdict)| *verdict == CheckpointVerdict::Gone);
+    gone.map(|(known, _)| known.path.clone()).collect()
 }
 
 /// Opens a log whose lines are those of this server.

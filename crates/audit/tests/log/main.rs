@@ -7,6 +7,7 @@
 
 mod attacks;
 mod checkpoints;
+mod completeness;
 mod fixture;
 mod line_length;
 mod processes;

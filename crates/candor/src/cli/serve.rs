@@ -8,9 +8,9 @@ use super::{CommandError, VERSION};
 use crate::host::system_clock;
 use crate::playground::Playground;
 use crate::stderr_lines::StderrLines;
-use candor_fault::escape_invisible;
 use candor_street::{Dispatcher, FailureForm, MetricsHub};
 use candor_wire::http::{Admission, Endpoint, HttpPaths, router};
+use candor_workspace::visible_text;
 use clap::Args;
 use std::io::{self, Write};
 use std::path::Path;
@@ -88,7 +88,7 @@ fn announce(address: &str, token_file: Option<&Path>) {
             r#","headers":{"Authorization":"Bearer YOUR_TOKEN"}"#,
             format!(
                 "The token is in {}; put it in place of YOUR_TOKEN and of $TOKEN.\n\n",
-                escape_invisible(&file.display().to_string())
+                visible_text(&file.display().to_string())
             ),
         ),
     };

@@ -15,6 +15,7 @@ mod scope;
 pub mod store;
 mod text;
 
+pub use crate::visible_text::visible_text as visible;
 pub use bounds::{
     MAX_ARG_BYTES, MAX_ARGS, MAX_COMMANDS, MAX_ENV, MAX_EXCEPTIONS, MAX_GLOB_BYTES, MAX_GLOBS,
     MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PLAN_BYTES, MAX_PROFILES, MAX_REASON_BYTES,
@@ -30,4 +31,4 @@ pub use model::{
 };
 pub use schema::schema;
 pub use scope::{Scope, ScopeError, allows, phase};
-pub use text::{parse, render, visible};
+pub use text::{parse, render};

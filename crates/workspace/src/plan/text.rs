@@ -113,20 +113,8 @@ fn escape(out: &mut String, c: char) {
     };
 }
 
-/// Escapes a text for a terminal: characters that a reader would not see, or that would reorder the
-/// visible text.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_hidden(c) {
-            true => escape(&mut out, c),
-            false => out.push(c),
-        }
-    }
-    out
-}
-
 /// Returns true if a reader would not see a character, or would see others in another order because of it.
+/// The canonical text of a plan escapes exactly these, so the list never changes.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -329,12 +317,6 @@ operations = []
             exception.contains("expected struct Exception"),
             "{exception}"
         );
-    }
-
-    #[test]
-    fn hidden_characters_are_escaped() {
-        let shown = visible("a\u{1b}[2K\rb\n\u{202e}\u{e0041}\"ä");
-        assert_eq!(shown, "a\\u001B[2K\\u000Db\\u000A\\u202E\\U000E0041\"ä");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `read_audit_log` and `verify_audit_log`.
 
 use super::{NoArguments, ToolContext};
-use crate::failure::{BrokenInvariant, Failure};
+use crate::failure::Failure;
 use crate::fields::{arguments, number};
 use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
@@ -83,15 +83,14 @@ fn read(work: &ToolContext, asked: &ReadAuditLog) -> Result<LogPage, Failure> {
 }
 
 fn verify(work: &ToolContext) -> Result<Value, Failure> {
-    let verified = work.session.verify(&work.server.config)?;
-    match verified.flaw {
-        Some(flaw) => Err(BrokenInvariant::Chain(flaw).into()),
-        None => Ok(json!({
-            "verified": true,
-            "lines": verified.lines,
-            "files": verified.files,
-            "bytes": verified.bytes,
-            "last": verified.last,
-        })),
-    }
+    let judged = work.session.verify(&work.server.config)?;
+    let verified = judged.verification;
+    Ok(json!({
+        "verified": true,
+        "lines": verified.lines,
+        "files": verified.files,
+        "bytes": verified.bytes,
+        "last": verified.last,
+        "completeness": judged.completeness,
+    }))
 }

@@ -8,12 +8,14 @@ use crate::lock::Lock;
 use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
 use crate::session::{Session, choose_root};
+use candor_audit::Completeness;
 use candor_fault::Cause;
 use candor_fault::Fault;
 use candor_street::{CallContext, Pending, Reply, Tool, reply};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) const BEGIN_SESSION: &str = "begin_session";
@@ -34,6 +36,40 @@ struct SessionStatus {
     lock: Option<LockStatus>,
     strikes: u32,
     lock_after: u32,
+    log: LogSummary,
+}
+
+/// How far the log has come, and whether it was compared with its checkpoints.
+#[derive(Serialize)]
+struct LogSummary {
+    /// The number of the last line that the session has seen.
+    lines: u64,
+    /// The result of the comparison when the session began.
+    completeness: Completeness,
+    /// The checkpoint in the state directory.
+    checkpoint: Option<CheckpointSummary>,
+}
+
+#[derive(Serialize)]
+struct CheckpointSummary {
+    seq: u64,
+    timestamp: String,
+    key_id: Option<String>,
+}
+
+impl LogSummary {
+    fn of(session: &Session) -> LogSummary {
+        let checkpoint = session.checkpoint().map(|checkpoint| CheckpointSummary {
+            seq: checkpoint.seq,
+            timestamp: checkpoint.timestamp,
+            key_id: checkpoint.key_id,
+        });
+        LogSummary {
+            lines: session.last_seq(),
+            completeness: session.completeness,
+            checkpoint,
+        }
+    }
 }
 
 /// The reason why a session is locked.
@@ -94,6 +130,7 @@ fn status(server: &WorkspaceServer, session: &Session) -> Result<SessionStatus, 
         lock: lock.map(LockStatus::from),
         strikes: session.strikes(),
         lock_after: server.config.lock_after.get(),
+        log: LogSummary::of(session),
     })
 }
 
@@ -117,6 +154,10 @@ async fn begin(
     if !is_new {
         return Ok(answer);
     }
+    if !session.missing_checkpoints.is_empty() {
+        let cause = unchecked_cause(&session.missing_checkpoints);
+        cx.notes.update(|notes| notes.cause = Some(cause));
+    }
     server.set_session(Some(session));
     Ok(answer.with_pending(NewSession(server.clone())))
 }
@@ -134,6 +175,21 @@ fn begun(server: &WorkspaceServer, begin: &BeginSession) -> Result<(Arc<Session>
     let actor = server.actor.clone();
     let session = Session::begin(&server.config, root?, actor, Arc::clone(&server.clock))?;
     Ok((Arc::new(session), true))
+}
+
+/// Returns the cause that is recorded if the completeness of the log could not be checked.
+fn unchecked_cause(missing: &[PathBuf]) -> Value {
+    let missing: Vec<_> = missing
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    json!({
+        "message": "the completeness of the log is not checked: a checkpoint is missing",
+        "code": null,
+        "name": "Checkpoint",
+        "completeness": Completeness::Unchecked,
+        "checkpoints": missing,
+    })
 }
 
 /// A session whose beginning is not on record yet.

@@ -4,6 +4,7 @@ use super::log_entry::{COLUMNS, LogEntry};
 use super::{BROKEN, NamedFile};
 use crate::cli::CommandError;
 use candor_audit::{LogLine, lines};
+use candor_workspace::visible_text;
 use clap::Args;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 /// Print entries of a log for other programs
 ///
 /// jsonl prints the lines unchanged, so that their hashes can be checked; csv prints a table of the most
-/// important members.
+/// important members, with invisible characters escaped.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditExportArgs {
     /// The log: its newest file
@@ -69,7 +70,7 @@ impl AuditExportArgs {
                         ))
                         .with_exit_code(BROKEN)
                     })?;
-                    let cells = entry.columns().map(|(_, text)| text);
+                    let cells = entry.columns().map(|(_, text)| visible_text(&text));
                     is_pipe_closed(write_row(&mut out, cells.iter().map(String::as_str)))?
                 }
             };

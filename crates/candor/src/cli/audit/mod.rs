@@ -1,6 +1,8 @@
 //! `candor audit`: shows and verifies chained logs of any server, and moves broken ones aside.
 
+mod checkpoint;
 mod export;
+mod known_checkpoints;
 mod log_entry;
 mod quarantine;
 mod stats;
@@ -8,7 +10,7 @@ mod tail;
 mod verify;
 
 use super::CommandError;
-use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogSize, log_size};
+use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogSize, PrivateKey, Signer, log_size};
 use candor_disk::RealDisk;
 use clap::Subcommand;
 use std::io;
@@ -17,21 +19,26 @@ use std::path::{Path, PathBuf};
 /// The exit code for a log that was changed.
 const BROKEN: u8 = 3;
 
+/// The exit code for a log whose chain is valid, but whose completeness was not checked.
+const UNCHECKED: u8 = 4;
+
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
     Verify(verify::AuditVerifyArgs),
     Tail(tail::AuditTailArgs),
     Export(export::AuditExportArgs),
     Stats(stats::AuditStatsArgs),
+    Checkpoint(checkpoint::CheckpointArgs),
     Quarantine(quarantine::QuarantineArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
-Exit codes: 0 success, 1 wrong usage or a failure, 3 the log was changed.
+Exit codes: 0 success, 1 wrong usage or a failure, 3 the log was changed or contradicts a checkpoint,
+4 the chain is valid, but no checkpoint shows that the log is complete.
 Results go to stdout, messages to stderr.
 
 Try:
-  candor audit verify audit-log.jsonl --checkpoint ~/.local/state/candor/ID/checkpoint.json
+  candor audit verify audit-log.jsonl
   candor audit tail audit-log.jsonl -n 20
   candor audit export audit-log.jsonl --from 100 --format csv > log.csv
   candor audit stats audit-log.jsonl";
@@ -43,6 +50,7 @@ impl AuditCommand {
             AuditCommand::Tail(tail) => tail.run(),
             AuditCommand::Export(export) => export.run(),
             AuditCommand::Stats(stats) => stats.run(),
+            AuditCommand::Checkpoint(checkpoint) => checkpoint.run(),
             AuditCommand::Quarantine(quarantine) => quarantine.run(),
         }
     }
@@ -61,11 +69,7 @@ impl NamedFile {
         let name = path.file_name().and_then(|name| name.to_str());
         let name =
             name.ok_or_else(|| CommandError::new(format!("{shown} does not name a file")))?;
-        let dir = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        let disk = RealDisk::at(dir);
+        let disk = RealDisk::at(parent_of(path));
         let disk =
             disk.map_err(|error| CommandError::new(format!("cannot open {shown}: {error}")))?;
         Ok(NamedFile {
@@ -73,6 +77,11 @@ impl NamedFile {
             disk,
             name: name.to_owned(),
         })
+    }
+
+    /// Returns the directory of the file.
+    fn dir(&self) -> &Path {
+        parent_of(&self.path)
     }
 
     fn cannot_read(&self, error: &io::Error) -> CommandError {
@@ -106,6 +115,23 @@ impl NamedFile {
     fn checkpoint_file(&self) -> CheckpointFile {
         CheckpointFile::new(self.disk.clone(), &self.name)
     }
+}
+
+/// Returns the directory that contains a path.
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Reads the private key that signs checkpoints.
+pub(in crate::cli) fn read_signer(path: &Path) -> Result<Signer, CommandError> {
+    let shown = path.display();
+    let key = PrivateKey::from_openssh(verify::key_text(path)?);
+    let key =
+        key.map_err(|_| CommandError::new(format!("{shown} is not an OpenSSH private key")))?;
+    Signer::new(key).map_err(|why| CommandError::new(format!("cannot sign with {shown}: {why}")))
 }
 
 /// Describes the flaw of a log. `verify --json` prints these words too, so they do not change.

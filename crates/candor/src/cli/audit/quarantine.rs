@@ -1,13 +1,10 @@
 //! `candor audit quarantine`: moves a log aside, so that a new one can begin.
 
-use super::verify::{broken_error, key_text};
-use super::{NamedFile, counted, kind_of};
+use super::verify::describe_broken;
+use super::{NamedFile, counted, kind_of, read_signer};
 use crate::cli::{CommandError, print};
 use crate::host::{print_note, system_clock};
-use candor_audit::{
-    CheckpointWriter, PrivateKey, QuarantineError, QuarantinedLog, Signer, quarantine,
-    verify_against,
-};
+use candor_audit::{CheckpointWriter, QuarantineError, QuarantinedLog, quarantine, verify_against};
 use candor_fault::iso_millis;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -50,7 +47,7 @@ impl QuarantineArgs {
             log.extent()?;
         }
         let signer = match &self.sign_with {
-            Some(path) => Some(signer(path)?),
+            Some(path) => Some(read_signer(path)?),
             None => None,
         };
         if !self.yes && !self.confirm(&log, &checkpoints)? {
@@ -96,8 +93,8 @@ impl QuarantineArgs {
         let verified = verify_against(log.disk.clone(), &log.name, &seen);
         let verified = verified.map_err(|error| log.cannot_read(&error))?;
         let path = self.path.display();
-        match broken_error(&self.path, &self.checkpoint, &verified) {
-            Some(error) => print_note(&error.message),
+        match describe_broken(&self.path, &verified) {
+            Some(broken) => print_note(&broken),
             None => print_note(&format!(
                 "{path} is intact: {}",
                 counted(verified.lines, "line")
@@ -145,12 +142,4 @@ impl QuarantineArgs {
             }
         })
     }
-}
-
-fn signer(path: &std::path::Path) -> Result<Signer, CommandError> {
-    let shown = path.display();
-    let key = PrivateKey::from_openssh(key_text(path)?);
-    let key =
-        key.map_err(|_| CommandError::new(format!("{shown} is not an OpenSSH private key")))?;
-    Signer::new(key).map_err(|why| CommandError::new(format!("cannot sign with {shown}: {why}")))
 }

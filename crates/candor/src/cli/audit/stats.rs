@@ -4,7 +4,7 @@ use super::NamedFile;
 use super::log_entry::LogEntry;
 use crate::cli::{CommandError, print};
 use candor_audit::lines;
-use candor_fault::escape_invisible_into;
+use candor_workspace::visible_text;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
@@ -91,7 +91,7 @@ impl LogCounts {
         }
         for (name, when) in [("first", &self.first), ("last", &self.last)] {
             if let Some(when) = when {
-                text += &format!("{name:<5}  {}\n", visible(when));
+                text += &format!("{name:<5}  {}\n", visible_text(when));
             }
         }
         for (title, counts) in [("tools", &self.tools), ("codes", &self.codes)] {
@@ -99,7 +99,7 @@ impl LogCounts {
                 text += &format!("\n{title}\n");
             }
             for (name, count) in sorted(counts) {
-                text += &format!("{count:>8}  {}\n", visible(name));
+                text += &format!("{count:>8}  {}\n", visible_text(name));
             }
         }
         text
@@ -129,10 +129,4 @@ fn object(counts: &BTreeMap<String, u64>) -> Value {
     let all = sorted(counts).into_iter();
     let all = all.map(|(name, count)| (name.to_owned(), Value::from(count)));
     Value::Object(all.collect::<Map<_, _>>())
-}
-
-fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    escape_invisible_into(text.chars(), &mut shown);
-    shown
 }

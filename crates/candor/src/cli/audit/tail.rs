@@ -5,7 +5,7 @@ use super::log_entry::LogEntry;
 use crate::cli::{CommandError, print};
 use anstyle::{AnsiColor, Style};
 use candor_audit::{LogLine, last_lines};
-use candor_fault::escape_invisible_into;
+use candor_workspace::visible_text;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -75,7 +75,5 @@ fn line(raw: &LogLine) -> String {
 
 /// Escapes the text of other people, so that it does nothing to a terminal.
 fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    escape_invisible_into(text.chars().take(DETAIL_CHARS), &mut shown);
-    shown
+    visible_text(&text.chars().take(DETAIL_CHARS).collect::<String>())
 }

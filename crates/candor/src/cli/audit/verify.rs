@@ -1,84 +1,95 @@
-//! `candor audit verify`: checks every line of a log, and names the first one that was changed.
+//! `candor audit verify`: checks every line of a log, compares it with every checkpoint that is known,
+//! and names the first line that was changed.
 
-use super::{BROKEN, NamedFile, counted, describe, kind_of};
+use super::known_checkpoints::CheckpointSearch;
+use super::{BROKEN, NamedFile, UNCHECKED, counted, describe, kind_of};
 use crate::cli::shell_words::quote;
+use crate::cli::workspace::directories::StateDirArgs;
 use crate::cli::{CommandError, print};
-use candor_audit::{Checkpoint, LogFlaw, PublicKey, Verification, verify_against};
+use candor_audit::{
+    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogFlaw,
+    LogJudgement, PublicKey, Verification, judge,
+};
+use candor_workspace::visible_text;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Check that a log is complete and unchanged
 ///
-/// Reads every line of every file of the log. Without a checkpoint it cannot detect that lines are missing at
-/// the end, or that the whole log was rewritten, so give the checkpoints that are stored elsewhere.
+/// Reads every line of every file of the log. A checkpoint is a small file outside the log that records how far
+/// the log had come; without one, lines that are missing at the end cannot be detected. The checkpoints of a
+/// workspace's log are found by themselves: the one in the state directory, and those in every directory that a
+/// server was given with --checkpoint-to.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AuditVerifyArgs {
     /// The log: its newest file
     #[arg(value_name = "LOG")]
     path: PathBuf,
-    /// A checkpoint that the log must agree with (repeatable)
+    /// Another checkpoint that the log must agree with (repeatable)
     #[arg(long, value_name = "FILE")]
     checkpoint: Vec<PathBuf>,
     /// A file with a public key, as in ~/.ssh/*.pub; every checkpoint must be signed by one (repeatable)
-    #[arg(long, value_name = "FILE", requires = "checkpoint")]
+    #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    state: StateDirArgs,
 }
 
 impl AuditVerifyArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let log = NamedFile::at(&self.path)?;
-        let keys = self.key.iter().map(|path| public_key(path));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
-        let checkpoints = self.checkpoint.iter().map(|path| {
-            let checkpoint = NamedFile::at(path)?.checkpoint()?;
-            Ok((path.as_path(), checkpoint))
-        });
-        let checkpoints = checkpoints.collect::<Result<Vec<_>, CommandError>>()?;
-        if checkpoints.is_empty() {
+        let given = self.key.iter().map(|path| public_key(path));
+        let given = given.collect::<Result<Vec<_>, _>>()?;
+        let state = self.state.directory()?;
+        let search = CheckpointSearch::new(&log, state.as_deref(), &self.checkpoint)?;
+        if !search.has_checkpoint() {
             // With a checkpoint, a log without a file is a broken log.
             log.extent()?;
         }
-        if !keys.is_empty() {
-            let unsigned = |(_, checkpoint): &&(_, Checkpoint)| !checkpoint.is_signed_by(&keys);
-            if let Some((path, _)) = checkpoints.iter().find(unsigned) {
-                let path = path.display();
-                return Err(CommandError::new(format!(
-                    "the checkpoint {path} is not signed by any of the given keys"
-                ))
-                .with_hint("do not trust it: it may have been replaced")
-                .with_exit_code(BROKEN));
-            }
-        }
-        let seen: Vec<_> = checkpoints.iter().map(|(_, seen)| seen.clone()).collect();
-        let verified = verify_against(log.disk.clone(), &log.name, &seen);
-        let verified = verified.map_err(|error| log.cannot_read(&error))?;
-        let shown = match (self.json, verified.flaw) {
-            (true, _) => self.object(&verified, &checkpoints)?,
+        let keys = match given.is_empty() {
+            true => search.remembered_key().cloned().into_iter().collect(),
+            false => given,
+        };
+        let judged = judge(
+            &log.disk,
+            &log.name,
+            search.known,
+            &keys,
+            JudgedPart::WholeLog,
+        );
+        let judged = judged.map_err(|error| log.cannot_read(&error))?;
+        let untrusted = untrusted_error(&judged, !self.key.is_empty());
+        let broken = untrusted.or_else(|| broken_error(&self.path, &judged));
+        let shown = match (self.json, &broken) {
+            (true, _) => self.object(&judged, !keys.is_empty())?,
             (false, Some(_)) => String::new(),
-            (false, None) => self.text(&verified, &checkpoints),
+            (false, None) => self.text(&judged, !keys.is_empty()),
         };
         print(shown.as_bytes())?;
-        broken_error(&self.path, &self.checkpoint, &verified).map_or(Ok(()), Err)
+        match (broken, judged.completeness) {
+            (Some(error), _) => Err(error),
+            (None, Completeness::Checked) => Ok(()),
+            (None, _) => Err(CommandError::silent(UNCHECKED)),
+        }
     }
 
-    fn object(
-        &self,
-        verified: &Verification,
-        checkpoints: &[(&Path, Checkpoint)],
-    ) -> Result<String, CommandError> {
-        let checkpoints = checkpoints.iter().map(|(path, checkpoint)| {
+    fn object(&self, judged: &LogJudgement, key_known: bool) -> Result<String, CommandError> {
+        let verified = &judged.verification;
+        let checkpoints = judged.checkpoints.iter().map(|(known, verdict)| {
+            let checkpoint = known.checkpoint();
             json!({
-                "file": path.to_string_lossy(),
-                "counter": checkpoint.counter,
-                "seq": checkpoint.seq,
-                "hash": checkpoint.hash,
-                "timestamp": checkpoint.timestamp,
-                "key_id": checkpoint.key_id,
-                "signature_checked": !self.key.is_empty(),
+                "place": known.path.to_string_lossy(),
+                "seq": checkpoint.map(|checkpoint| checkpoint.seq),
+                "counter": checkpoint.map(|checkpoint| checkpoint.counter),
+                "hash": checkpoint.map(|checkpoint| checkpoint.hash),
+                "timestamp": checkpoint.map(|checkpoint| &checkpoint.timestamp),
+                "key_id": checkpoint.and_then(|checkpoint| checkpoint.key_id.as_deref()),
+                "signature_checked": key_known,
+                "verdict": verdict,
             })
         });
         let flaw = verified.flaw.map(
@@ -91,60 +102,112 @@ impl AuditVerifyArgs {
             "bytes": verified.bytes,
             "last": verified.last,
             "flaw": flaw,
+            "completeness": judged.completeness,
             "checkpoints": checkpoints.collect::<Vec<Value>>(),
         });
         let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
         Ok(text + "\n")
     }
 
-    fn text(&self, verified: &Verification, checkpoints: &[(&Path, Checkpoint)]) -> String {
+    fn text(&self, judged: &LogJudgement, key_known: bool) -> String {
+        let verified = &judged.verification;
         let lines = counted(verified.lines, "line");
         let files = counted(verified.files as u64, "file");
-        let mut text = format!("{} is intact: {lines} in {files}\n", self.path.display());
+        let path = shown(&self.path);
+        let mut text = match judged.completeness {
+            Completeness::Checked => format!("{path} is whole: {lines} in {files}\n"),
+            Completeness::Unchecked | Completeness::Contradicted => {
+                format!("chain consistent, completeness not checked: {path}, {lines} in {files}\n")
+            }
+        };
         if let Some(last) = verified.last {
             text += &format!("line {} is the last; its hash is {}\n", last.seq, last.hash);
         }
-        for (path, checkpoint) in checkpoints {
-            let signed = match (&checkpoint.key_id, self.key.is_empty()) {
-                (Some(key), false) => format!("signed by {key}"),
-                (Some(key), true) => format!("signed by {key}, which was not checked: no --key"),
-                (None, _) => String::from("not signed"),
-            };
-            let (path, seq) = (path.display(), checkpoint.seq);
-            text += &format!("{path} agrees up to line {seq}, {signed}\n");
+        for (known, _) in &judged.checkpoints {
+            text += &describe_checkpoint(known, key_known);
         }
-        if checkpoints.is_empty() {
-            text += "no checkpoint was given, so lines that are missing at the end cannot be detected\n";
+        if judged.checkpoints.is_empty() {
+            text += "no checkpoint was found, so lines that are missing at the end cannot be detected\n";
         }
         text
     }
 }
 
+fn shown(path: &Path) -> String {
+    visible_text(&path.display().to_string())
+}
+
+/// Describes a checkpoint that agrees with the log or is gone.
+fn describe_checkpoint(known: &KnownCheckpoint, key_known: bool) -> String {
+    let path = shown(&known.path);
+    let checkpoint = match &known.content {
+        CheckpointContent::Checkpoint(checkpoint) => checkpoint,
+        CheckpointContent::Invalid => return format!("{path} is not a checkpoint\n"),
+        CheckpointContent::Unavailable(error) => {
+            return format!("{path} is gone ({error}), so what it recorded cannot be compared\n");
+        }
+    };
+    let signed = match (&checkpoint.key_id, key_known) {
+        (Some(key), true) => format!("signed by {}", visible_text(key)),
+        (Some(key), false) => format!("signed by {}, which no --key confirms", visible_text(key)),
+        (None, _) => String::from("not signed"),
+    };
+    let time = visible_text(&checkpoint.timestamp);
+    format!(
+        "{path} agrees up to line {} of {time}, {signed}\n",
+        checkpoint.seq
+    )
+}
+
+/// Returns the error for a checkpoint that cannot be trusted, if there is one.
+pub(super) fn untrusted_error(judged: &LogJudgement, keys_given: bool) -> Option<CommandError> {
+    let reason = |verdict: CheckpointVerdict| match verdict {
+        CheckpointVerdict::Unsigned | CheckpointVerdict::Signature if keys_given => {
+            Some("is not signed by any of the given keys")
+        }
+        CheckpointVerdict::Unsigned => Some("is not signed, although a key signs them"),
+        CheckpointVerdict::Signature => Some("is not signed by the key that signs them"),
+        CheckpointVerdict::Invalid => Some("is damaged: the file is no checkpoint"),
+        _ => None,
+    };
+    let mut verdicts = judged.checkpoints.iter();
+    let (path, reason) =
+        verdicts.find_map(|(known, verdict)| Some((shown(&known.path), reason(*verdict)?)))?;
+    let error = CommandError::new(format!("the checkpoint {path} {reason}"));
+    let hint = "do not trust it: it may have been replaced";
+    Some(error.with_hint(hint).with_exit_code(BROKEN))
+}
+
 /// Returns the error for a log that was changed.
-pub(super) fn broken_error(
-    path: &Path,
-    checkpoints: &[PathBuf],
-    verified: &Verification,
-) -> Option<CommandError> {
-    let flaw = verified.flaw?;
-    let word = |path: &Path| quote(path);
-    let mut quarantine = format!("candor audit quarantine {}", word(path));
-    for checkpoint in checkpoints {
-        quarantine += &format!(" --checkpoint {}", word(checkpoint));
+pub(super) fn broken_error(path: &Path, judged: &LogJudgement) -> Option<CommandError> {
+    let flaw = judged.verification.flaw?;
+    let message = describe_broken(path, &judged.verification)?;
+    let mut quarantine = format!("candor audit quarantine {}", quote(path));
+    for (checkpoint, _) in &judged.checkpoints {
+        quarantine += &format!(" --checkpoint {}", quote(&checkpoint.path));
     }
-    let (path, seq) = (path.display(), flaw.seq());
-    let before = match (flaw, seq) {
+    let before = match (flaw, flaw.seq()) {
         (_, 1) => String::new(),
         (LogFlaw::Rewritten(_), _) => String::from("earlier lines may have been changed too; "),
         (_, 2) => String::from("line 1 is intact; "),
         (_, seq) => format!("lines 1 to {} are intact; ", seq - 1),
     };
-    let error = CommandError::new(format!(
+    let hint = format!("{before}to move the log aside, run:\n  {quarantine}");
+    Some(
+        CommandError::new(message)
+            .with_hint(hint)
+            .with_exit_code(BROKEN),
+    )
+}
+
+/// Describes the first flaw of a log, if it has one.
+pub(super) fn describe_broken(path: &Path, verified: &Verification) -> Option<String> {
+    let flaw = verified.flaw?;
+    let (path, seq) = (shown(path), flaw.seq());
+    Some(format!(
         "{path} is broken at line {seq}: {}",
         describe(flaw)
-    ));
-    let hint = format!("{before}to move the log aside, run:\n  {quarantine}");
-    Some(error.with_hint(hint).with_exit_code(BROKEN))
+    ))
 }
 
 /// The number of bytes of a key file that are read.

@@ -304,8 +304,7 @@ impl RepoStatus {
         for pull in &self.open_pull_requests {
             let state = pull.mergeable_state.as_deref().unwrap_or("unknown");
             let (number, head, base) = (pull.number, &pull.head, &pull.base);
-            let mut title = String::new();
-            candor_fault::escape_invisible_into(pull.title.chars(), &mut title);
+            let title = candor_workspace::visible_text(&pull.title);
             let _ = writeln!(
                 text,
                 "  pull    #{number}  {head} → {base}  {state}  {title}"

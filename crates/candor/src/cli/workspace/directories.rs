@@ -1,6 +1,8 @@
 //! The directories of keys and of state, which are outside every workspace.
 
+use crate::cli::audit::read_signer;
 use crate::cli::{CommandError, xdg};
+use candor_audit::Signer;
 use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
 use clap::Args;
@@ -12,6 +14,10 @@ const APPROVERS: &str = "approvers";
 /// The name of the owner's key in the configuration directory.
 const KEY: &str = "approver.key";
 
+/// The name of the file in the configuration directory that contains the path of the key with which the
+/// owner's commands sign checkpoints.
+const CHECKPOINT_KEY: &str = "checkpoint-key";
+
 #[derive(Debug, Args)]
 pub(super) struct DirectoryArgs {
     /// The directory of keys and approvers [default: candor in $XDG_CONFIG_HOME, else ~/.config/candor]
@@ -22,6 +28,13 @@ pub(super) struct DirectoryArgs {
         hide_env_values = true
     )]
     config_dir: Option<PathBuf>,
+    #[command(flatten)]
+    state: StateDirArgs,
+}
+
+/// The state directory, for commands that need no keys.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StateDirArgs {
     /// The directory of locks, journals, revocations and checkpoints [default: candor in $XDG_STATE_HOME, else ~/.local/state/candor]
     #[arg(
         long,
@@ -30,6 +43,16 @@ pub(super) struct DirectoryArgs {
         hide_env_values = true
     )]
     state_dir: Option<PathBuf>,
+}
+
+impl StateDirArgs {
+    /// Returns the state directory, or `None` if none is given and there is no home directory.
+    pub(in crate::cli) fn directory(&self) -> Result<Option<PathBuf>, CommandError> {
+        match &self.state_dir {
+            Some(given) => Ok(Some(std::path::absolute(given)?)),
+            None => Ok(xdg::directory("XDG_STATE_HOME", ".local/state")),
+        }
+    }
 }
 
 /// The absolute paths of both directories; neither has to exist.
@@ -45,7 +68,7 @@ impl DirectoryArgs {
         let mut flags = Vec::new();
         let options = [
             ("--config-dir", &self.config_dir, &directories.config),
-            ("--state-dir", &self.state_dir, &directories.state),
+            ("--state-dir", &self.state.state_dir, &directories.state),
         ];
         for (flag, given, path) in options {
             if given.is_some() {
@@ -63,7 +86,7 @@ impl DirectoryArgs {
             "--config-dir",
         )?;
         let state = directory_or_default(
-            &self.state_dir,
+            &self.state.state_dir,
             "XDG_STATE_HOME",
             ".local/state",
             "--state-dir",
@@ -95,6 +118,24 @@ impl Directories {
     /// Returns the path of the owner's key.
     pub(super) fn key(&self) -> PathBuf {
         self.config.join(KEY)
+    }
+
+    /// Returns the path of the file that names the key of the owner's checkpoints.
+    pub(super) fn checkpoint_key(&self) -> PathBuf {
+        self.config.join(CHECKPOINT_KEY)
+    }
+
+    /// Reads the key with which the owner's commands sign checkpoints, if `init` has named one.
+    pub(super) fn checkpoint_signer(&self) -> Result<Option<Signer>, CommandError> {
+        let file = self.checkpoint_key();
+        match std::fs::read_to_string(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(CommandError::new(format!(
+                "cannot read {}: {error}",
+                file.display()
+            ))),
+            Ok(path) => read_signer(Path::new(path.trim_end_matches('\n'))).map(Some),
+        }
     }
 
     /// Reads the approvers file and further files of the same form.

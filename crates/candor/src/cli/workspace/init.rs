@@ -4,11 +4,14 @@ use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::prompt;
 use super::serve::os_user;
 use super::sign::{key_text, require_outside};
+use crate::cli::audit::read_signer;
 use crate::cli::shell_words::quote;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};
+use candor_audit::KnownCheckpoint;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_workspace::approval::{ApproverKey, KeyId, Signers, approver_line};
+use candor_workspace::log_checkpoints::LogCheckpoints;
 use candor_workspace::state;
 use clap::Args;
 use serde_json::json;
@@ -39,6 +42,9 @@ pub(in crate::cli) struct WorkspaceInitArgs {
     /// Create a key without a passphrase: every program that you run can approve with it
     #[arg(long, conflicts_with = "passphrase_file")]
     no_passphrase: bool,
+    /// A private key without a passphrase, with which your commands sign checkpoints of the log too
+    #[arg(long, value_name = "FILE")]
+    checkpoint_key: Option<PathBuf>,
 }
 
 impl WorkspaceInitArgs {
@@ -69,6 +75,9 @@ impl WorkspaceInitArgs {
             }
         };
         let names = trust(&workspace, &config, &name, &public)?;
+        if let Some(key) = &self.checkpoint_key {
+            message += &set_checkpoint_key(&workspace, &config, key)?;
+        }
         let _ = writeln!(
             message,
             "{names} may approve with it: {}",
@@ -159,6 +168,48 @@ impl WorkspaceInitArgs {
         });
         serde_json::to_string_pretty(&config).unwrap_or_default()
     }
+}
+
+/// Stores the path of the key that signs checkpoints. Returns what was done, for the person.
+fn set_checkpoint_key(
+    workspace: &OpenedWorkspace,
+    config: &impl Disk,
+    key: &Path,
+) -> Result<String, CommandError> {
+    require_outside(workspace, key)?;
+    let signer = read_signer(key)?;
+    let path = std::path::absolute(key)?;
+    let Some(text) = path.to_str().filter(|text| !text.contains('\n')) else {
+        return Err(CommandError::new(
+            "the path of the checkpoint key is not text of one line",
+        ));
+    };
+    let file = workspace.directories.checkpoint_key();
+    let written = write_file(config, &file, &format!("{text}\n"), KEY_MODE, true);
+    written
+        .map_err(|error| CommandError::new(format!("cannot write {}: {error}", file.display())))?;
+    workspace.state()?;
+    let checkpoints = LogCheckpoints::load(&workspace.state_dir())?;
+    let checkpoints = checkpoints.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let signed_by_key = |known: &KnownCheckpoint| {
+        let keys = std::slice::from_ref(signer.public_key());
+        known
+            .checkpoint()
+            .is_none_or(|checkpoint| checkpoint.is_signed_by(keys))
+    };
+    if checkpoints.read(&[]).iter().all(signed_by_key) {
+        checkpoints.remember(&[], Some(&signer))?;
+    } else {
+        print_hint(&format!(
+            "the checkpoint of this workspace's log is not signed with that key yet; to sign it, run:\n  candor audit checkpoint {} --sign-with {}",
+            quote(&workspace.root.path().join(state::LOG)),
+            quote(key)
+        ));
+    }
+    Ok(format!(
+        "your commands sign checkpoints with {}\n",
+        signer.key_id()
+    ))
 }
 
 /// Returns an error if the approvers file cannot contain the name.

@@ -2,7 +2,7 @@
 
 mod allow;
 mod approve;
-mod directories;
+pub(super) mod directories;
 mod duration;
 mod init;
 mod matching_files;

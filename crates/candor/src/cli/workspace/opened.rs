@@ -114,7 +114,7 @@ impl OpenedWorkspace {
         system_clock().now()
     }
 
-    fn state_dir(&self) -> PathBuf {
+    pub(super) fn state_dir(&self) -> PathBuf {
         state::of_root(&self.directories.state, self.root.id())
     }
 
@@ -195,11 +195,19 @@ impl OpenedWorkspace {
     /// Records an action of the owner. The action is already done, so a log that fails only causes a note.
     pub(super) fn record(&self, deed: &OwnerAction<'_>) {
         let clock = system_clock();
+        let signer = self
+            .directories
+            .checkpoint_signer()
+            .unwrap_or_else(|error| {
+                print_note(&format!("the checkpoint is not signed: {}", error.message));
+                None
+            });
         let recorded = record_owner_action(
             &self.root,
             &self.directories.state,
             &os_user(),
             &clock,
+            signer,
             deed,
         );
         if let Err(error) = recorded {

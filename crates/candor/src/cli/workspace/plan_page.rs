@@ -50,7 +50,7 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed:
     let commands = phase.verify.iter().map(|argv| command(argv));
     let commands: Vec<_> = commands.collect();
     if !commands.is_empty() {
-        field(out, "runs", &commands.join("\n"));
+        field(out, "runs", &one_per_line(&commands));
         let when = match phase.preflight {
             Preflight::OnRequest => "when the agent asks",
             Preflight::EachWrite => "after each write, which is undone if one fails",
@@ -58,7 +58,7 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed:
         field(out, "when", when);
     }
     if !phase.writable.is_empty() {
-        field(out, "writing", &phase.writable.join("\n"));
+        field(out, "writing", &one_per_line(&phase.writable));
     }
     if phase.network {
         field(out, "network", "yes");
@@ -66,7 +66,7 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed:
     let env = phase.env.iter().map(|env| String::from(env.clone()));
     let env: Vec<_> = env.collect();
     if !env.is_empty() {
-        field(out, "with", &env.join("\n"));
+        field(out, "with", &one_per_line(&env));
     }
     if !phase.policy.profiles.is_empty() {
         field(out, "policy", &phase.policy.profiles.join(", "));
@@ -75,6 +75,12 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed:
         let (rule, path, why) = (&exception.rule, &exception.path, &exception.reason);
         field(out, "except", &format!("{rule} in {path}: {why}"));
     }
+}
+
+/// Joins texts of an agent, each on a line of its own: a line feed in one does not add another.
+fn one_per_line(items: &[String]) -> String {
+    let items: Vec<_> = items.iter().map(|item| visible(item)).collect();
+    items.join("\n")
 }
 
 fn or_nothing(text: &str) -> String {
@@ -98,8 +104,8 @@ fn matches(out: &mut String, phase: &Phase, found: &MatchingFiles, executed: &Ex
     };
     let named: Vec<_> = phase.allow.iter().filter(names_executed).collect();
     if !named.is_empty() || found.executed.count > 0 {
-        let globs = named.iter().map(|glob| glob.as_str());
-        let globs = or_nothing(&globs.collect::<Vec<_>>().join("\n"));
+        let globs: Vec<_> = named.into_iter().cloned().collect();
+        let globs = or_nothing(&one_per_line(&globs));
         styled(out, "executed", WARN, &globs);
         field(out, "", "(files that other programs run or obey)");
         field(out, "", &describe_files(&found.executed, found.cut));
@@ -107,7 +113,7 @@ fn matches(out: &mut String, phase: &Phase, found: &MatchingFiles, executed: &Ex
     if found.builds.count > 0 {
         field(out, "builds", &describe_files(&found.builds, found.cut));
     }
-    field(out, "in", &or_nothing(&phase.allow.join("\n")));
+    field(out, "in", &or_nothing(&one_per_line(&phase.allow)));
     field(out, "", &describe_files(&found.others, found.cut));
 }
 
@@ -120,7 +126,7 @@ fn describe_files(found: &NamedFiles, cut: bool) -> String {
     };
     let mut lines = vec![head];
     let shown = found.named.iter();
-    lines.extend(shown.map(|path| format!("  {}", path.display())));
+    lines.extend(shown.map(|path| format!("  {}", visible(&path.display().to_string()))));
     if found.count > found.named.len() {
         lines.push(format!("  … and {} more", found.count - found.named.len()));
     }
@@ -177,6 +183,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn file_name_with_a_line_feed_stays_on_its_line() {
+        let found = NamedFiles {
+            named: vec!["x\n  in  everything.rs".into(), "\u{202e}b".into()],
+            count: 2,
+        };
+        assert_eq!(
+            describe_files(&found, false),
+            "(2 files now)\n  x\\n  in  everything.rs\n  \\u{202e}b"
+        );
+        let items = [String::from("a\nb"), String::from("c")];
+        assert_eq!(one_per_line(&items), "a\\nb\nc");
+    }
+
+    #[test]
     fn no_line_is_long_enough_to_look_like_another_member() {
         let mut out = String::new();
         let text = format!("a{}may        nothing\n\u{1b}[2Kb", " ".repeat(WIDTH - 1));
@@ -184,7 +204,7 @@ mod tests {
         let lines: Vec<_> = out.lines().collect();
         assert_eq!(lines[0], "  objective  a");
         assert_eq!(lines[1], "             may        nothing");
-        assert_eq!(lines[2], "             \\u001B[2Kb");
+        assert_eq!(lines[2], "             \\x1b[2Kb");
         let words = format!("{} {}", "x".repeat(40), "y".repeat(40));
         assert_eq!(wrap(&words), ["x".repeat(40) + " ", "y".repeat(40)]);
         let long = "ä".repeat(WIDTH);

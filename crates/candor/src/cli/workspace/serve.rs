@@ -47,9 +47,12 @@ pub(in crate::cli) struct WorkspaceServeArgs {
     /// Another directory for checkpoints of the log (repeatable)
     #[arg(long, value_name = "DIR")]
     checkpoint_to: Vec<PathBuf>,
-    /// A private key without a passphrase, to sign checkpoints
+    /// A private key without a passphrase, to sign checkpoints; existing ones must be signed with it
     #[arg(long, value_name = "FILE")]
     checkpoint_key: Option<PathBuf>,
+    /// Begin a session only if no checkpoint of the log is missing
+    #[arg(long)]
+    require_checkpoint: bool,
     /// A file or directory that the commands of plans may read, such as a toolchain (repeatable)
     #[arg(long, value_name = "PATH")]
     preflight_read: Vec<PathBuf>,
@@ -107,6 +110,7 @@ impl WorkspaceServeArgs {
             state: directories.state.clone(),
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
+            require_checkpoint: self.require_checkpoint,
             signers: directories.signers(&self.approvers).map_err(unusable)?,
             person_flags: self.directories.flags(directories),
             lock_after: self.lock_after,

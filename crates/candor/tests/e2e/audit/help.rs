@@ -6,7 +6,14 @@ use insta::assert_snapshot;
 #[test]
 fn every_command_has_help() {
     assert_snapshot!("help", help(&["audit", "--help"]));
-    for command in ["verify", "tail", "export", "stats", "quarantine"] {
+    for command in [
+        "verify",
+        "tail",
+        "export",
+        "stats",
+        "checkpoint",
+        "quarantine",
+    ] {
         assert_snapshot!(
             format!("help_{command}"),
             help(&["audit", command, "--help"])

@@ -6,4 +6,5 @@ mod help;
 mod quarantine;
 mod signed_checkpoints;
 mod tail_and_stats;
+mod tampering;
 mod verify;

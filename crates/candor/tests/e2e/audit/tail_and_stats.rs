@@ -8,7 +8,7 @@ fn last_entries_are_shown_one_per_line() {
     let fixture = AuditFixture::new();
     assert_snapshot!(fixture.run_ok(&["tail", "log.jsonl"]), @r#"
     1  2026-01-02T03:04:01.000Z  write_file            ok  src/main.rs
-    2  2026-01-02T03:04:02.000Z  write_file            HASH_MISMATCH  The file \u{1b}[31mchanged, meanwhile
+    2  2026-01-02T03:04:02.000Z  write_file            HASH_MISMATCH  The file \x1b[31mchanged, meanwhile
     3  2026-01-02T03:04:03.000Z  merge_pull_request    attempt  octo/cat
     4  2026-01-02T03:04:04.000Z  merge_pull_request    -32005  =not "mergeable"
     "#);

@@ -11,16 +11,16 @@ const CHECKPOINT: [&str; 2] = ["--checkpoint", "state/checkpoint.json"];
 fn unchanged_log_verifies() {
     let fixture = AuditFixture::new();
     assert_eq!(fixture.files(), ["log.jsonl", "log.jsonl.000001"]);
-    assert_snapshot!(fixture.run_ok(&["verify", "log.jsonl"]), @r"
-    log.jsonl is intact: 4 lines in 2 files
+    assert_snapshot!(fixture.run_unchecked(&["verify", "log.jsonl"]), @r"
+    chain consistent, completeness not checked: log.jsonl, 4 lines in 2 files
     line 4 is the last; its hash is 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
-    no checkpoint was given, so lines that are missing at the end cannot be detected
+    no checkpoint was found, so lines that are missing at the end cannot be detected
     ");
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_ok(&with), @r"
-    log.jsonl is intact: 4 lines in 2 files
+    log.jsonl is whole: 4 lines in 2 files
     line 4 is the last; its hash is 74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66
-    state/checkpoint.json agrees up to line 4, not signed
+    state/checkpoint.json agrees up to line 4 of 2026-01-02T03:04:09.000Z, not signed
     ");
     let json = [&with[..], &["--json"]].concat();
     assert_snapshot!(fixture.run_ok(&json), @r#"
@@ -34,15 +34,17 @@ fn unchanged_log_verifies() {
         "hash": "74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66"
       },
       "flaw": null,
+      "completeness": "checked",
       "checkpoints": [
         {
-          "file": "state/checkpoint.json",
-          "counter": 1,
+          "place": "state/checkpoint.json",
           "seq": 4,
+          "counter": 1,
           "hash": "74fd0a18a31ec3c150471fa2bd405308951f9a7571a0360bb05fe084ddadac66",
           "timestamp": "2026-01-02T03:04:09.000Z",
           "key_id": null,
-          "signature_checked": false
+          "signature_checked": false,
+          "verdict": "agrees"
         }
       ]
     }
@@ -93,7 +95,7 @@ fn truncated_log_fails_against_its_checkpoint() {
     let text = fixture.read("log.jsonl");
     let last = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
     fixture.write("log.jsonl", &text[..last]);
-    fixture.run_ok(&["verify", "log.jsonl"]);
+    fixture.run_unchecked(&["verify", "log.jsonl"]);
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 8: the log ends before it, but a checkpoint has seen it
@@ -126,7 +128,7 @@ fn rewritten_log_fails_against_its_checkpoint() {
     fixture.write("log.jsonl", &text[..first]);
     fixture.append(entries(), None);
     fixture.write("state/checkpoint.json", &checkpoint);
-    fixture.run_ok(&["verify", "log.jsonl"]);
+    fixture.run_unchecked(&["verify", "log.jsonl"]);
     let with = [&["verify", "log.jsonl"][..], &CHECKPOINT].concat();
     assert_snapshot!(fixture.run_err(3, &with), @r"
     error: log.jsonl is broken at line 4: it is not the line that a checkpoint has seen

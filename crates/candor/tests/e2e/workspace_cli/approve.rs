@@ -45,7 +45,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
     assert_eq!(listed.exit, Exit::Code(0));
     assert_snapshot!(fixture.normalize(&String::from_utf8(listed.stdout).unwrap()), @r"
     plan a51cbe36e82f
-      title      Tidy\u202E
+      title      Tidy\u{202e}
       objective  Tidy up.
                  Then rest.
       phase      TIDY
@@ -53,7 +53,7 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
       in         src/**
                  (1 file now)
                    src/a.rs
-      runs       sh -c 'true; \u001B[2K'
+      runs       sh -c 'true; \x1b[2K'
       when       when the agent asks
       warning    title has characters that a reader does not see
       warning    phase[0].verify[0] sh is a shell: it runs whatever its text or

@@ -43,7 +43,7 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
                     approved by anna until INSTANT
 
     log  lines: 4, all valid
-      checkpoint at line 4
+      checkpoint BASE/state/ROOT/checkpoint.json at line 4, not signed
            1  INSTANT  a person     approve               ok  74ada96309d4
            2  INSTANT  WINDSURF     begin_session         ok
            3  INSTANT  WINDSURF     write_file            ok  src/a.rs

@@ -2,6 +2,7 @@
 
 use crate::fixture::{self, CANDOR, Directory, LIMIT};
 use candor_testkit::{Exit, Process, ProcessOutput};
+use candor_workspace::path::Root;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -109,6 +110,8 @@ impl OwnerFixture {
     pub(crate) fn normalize(&self, text: &str) -> String {
         let text = text.replace(self.base.to_str().unwrap(), "BASE");
         let text = text.replace(CANDOR, "CANDOR");
+        let root = Root::open(self.workspace()).unwrap().id().to_string();
+        let text = text.replace(&root, "ROOT");
         text.split_inclusive('\n').map(normalize_line).collect()
     }
 }

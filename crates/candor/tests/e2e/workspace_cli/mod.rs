@@ -3,6 +3,7 @@
 mod agent;
 mod allow;
 mod approve;
+mod escaped_texts;
 mod first_edit;
 mod fixture;
 mod init;

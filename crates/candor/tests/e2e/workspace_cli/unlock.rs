@@ -34,7 +34,7 @@ async fn unlock_shows_the_reason_and_unlocks() {
                     approved by anna until INSTANT
 
     log  lines: 4, all valid
-      checkpoint at line 4
+      checkpoint BASE/state/ROOT/checkpoint.json at line 4, not signed
            1  INSTANT  a person     approve               ok  74ada96309d4
            2  INSTANT  WINDSURF     begin_session         ok
            3  INSTANT  WINDSURF     write_file            UNAUTHORIZED_ACTION  .git/hooks/pre-commit
@@ -113,7 +113,7 @@ fn changed_log_is_reported_with_its_line() {
     let cut: String = log.split_inclusive('\n').take(2).collect();
     fs::write(fixture.path("ws/audit-log.jsonl"), cut).unwrap();
     let output = fixture.run_ok(&["status"]);
-    assert!(output.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint at line 3\n"), "{output}");
+    assert!(output.contains("log  lines: 2 valid, then line 3 is wrong: it is missing at the end, where the checkpoint has seen it or a later one\n  checkpoint BASE/state/ROOT/checkpoint.json at line 3, not signed\n"), "{output}");
     let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
     assert_eq!(
         status["log"]["verified"]["why"],
@@ -156,7 +156,8 @@ fn damaged_state_is_shown() {
       74ada96309d4  Work on src/**
                     not approved: the revocation x is unsound: the members are wrong: there is no key_id
 
-    log  lines: 1 valid, but the checkpoint outside the workspace cannot be read: the file is no checkpoint
+    log  lines: 1 valid, but the checkpoint BASE/state/ROOT/checkpoint.json cannot be read: the file is no checkpoint
+      checkpoint BASE/state/ROOT/checkpoint.json is not a checkpoint
            1  INSTANT  a person     approve               ok  74ada96309d4
     ");
     assert_snapshot!(fixture.run_ok(&["unlock", "--yes"]), @r"

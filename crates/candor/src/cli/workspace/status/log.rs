@@ -2,9 +2,10 @@
 
 use crate::cli::CommandError;
 use crate::cli::workspace::opened::OpenedWorkspace;
-use candor_audit::{Checkpoint, CheckpointFile, LogFlaw, LogLine};
-use candor_disk::RealDisk;
-use candor_workspace::CHECKPOINT;
+use candor_audit::{
+    CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogFlaw, LogLine,
+};
+use candor_workspace::log_checkpoints::LogCheckpoints;
 use candor_workspace::state::LOG;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,8 +32,46 @@ pub(super) struct ChainStatus {
     pub(super) lines: u64,
     pub(super) first_bad_seq: Option<u64>,
     pub(super) why: Option<String>,
-    /// The line that the checkpoint outside the workspace covers.
+    pub(super) completeness: Completeness,
+    /// The line that the checkpoint in the state directory covers.
     pub(super) checkpoint_seq: Option<u64>,
+    /// Every checkpoint that is known.
+    pub(super) checkpoints: Vec<CheckpointStatus>,
+}
+
+/// A checkpoint of the log.
+#[derive(Serialize)]
+pub(super) struct CheckpointStatus {
+    pub(super) place: String,
+    /// This and the next two members are `None` if the file is missing or not a checkpoint.
+    pub(super) seq: Option<u64>,
+    pub(super) timestamp: Option<String>,
+    pub(super) key_id: Option<String>,
+    pub(super) verdict: CheckpointVerdict,
+}
+
+impl CheckpointStatus {
+    /// Returns the reason why the checkpoint cannot be trusted, if there is one.
+    fn distrust(&self) -> Option<String> {
+        let reason = match self.verdict {
+            CheckpointVerdict::Unsigned => "is not signed, although a key signs them",
+            CheckpointVerdict::Signature => "is not signed by the key that signs them",
+            CheckpointVerdict::Invalid => "cannot be read: the file is no checkpoint",
+            _ => return None,
+        };
+        Some(format!("the checkpoint {} {reason}", self.place))
+    }
+}
+
+fn checkpoint_status(known: &KnownCheckpoint, verdict: CheckpointVerdict) -> CheckpointStatus {
+    let checkpoint = known.checkpoint();
+    CheckpointStatus {
+        place: known.path.to_string_lossy().into_owned(),
+        seq: checkpoint.map(|checkpoint| checkpoint.seq),
+        timestamp: checkpoint.map(|checkpoint| checkpoint.timestamp.clone()),
+        key_id: checkpoint.and_then(|checkpoint| checkpoint.key_id.clone()),
+        verdict,
+    }
 }
 
 /// A line of the log, shortened.
@@ -62,20 +101,22 @@ pub(super) struct SessionStatus {
 
 pub(super) fn read(
     workspace: &OpenedWorkspace,
-    state: Option<&RealDisk>,
 ) -> Result<(LogStatus, Vec<SessionStatus>), CommandError> {
     let wrong = |error: io::Error| CommandError::new(format!("cannot read the log {LOG}: {error}"));
-    let checkpoint = state.map(|state| CheckpointFile::new(state.clone(), CHECKPOINT).read());
-    let (checkpoint, unreadable) = match checkpoint.transpose() {
-        Ok(checkpoint) => (checkpoint.flatten(), None),
-        Err(error) => {
-            let wrong = format!("the checkpoint outside the workspace cannot be read: {error}");
-            (None, Some(wrong))
-        }
-    };
-    let seen: Vec<Checkpoint> = checkpoint.into_iter().collect();
-    let verified =
-        candor_audit::verify_against(workspace.root.disk(), LOG, &seen).map_err(wrong)?;
+    let checkpoints = LogCheckpoints::load(&workspace.state_dir()).map_err(wrong)?;
+    let keys = checkpoints.as_ref().and_then(LogCheckpoints::key);
+    let keys: Vec<_> = keys.cloned().into_iter().collect();
+    let known = checkpoints.iter().flat_map(|all| all.read(&[])).collect();
+    let part = JudgedPart::WholeLog;
+    let judged =
+        candor_audit::judge(&workspace.root.disk(), LOG, known, &keys, part).map_err(wrong)?;
+    let verified = judged.verification;
+    let checkpoints: Vec<_> = judged
+        .checkpoints
+        .iter()
+        .map(|(known, verdict)| checkpoint_status(known, *verdict))
+        .collect();
+    let untrusted = checkpoints.iter().find_map(CheckpointStatus::distrust);
     let tail = candor_audit::last_lines(workspace.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
     let tail = tail.map_err(wrong)?;
     let parsed: Vec<_> = tail.iter().map(parse).collect();
@@ -87,14 +128,13 @@ pub(super) fn read(
             .map(|(seq, line)| status_line(*seq, line))
             .collect(),
         verified: ChainStatus {
-            ok: verified.flaw.is_none() && unreadable.is_none(),
+            ok: verified.flaw.is_none() && untrusted.is_none(),
             lines: verified.lines,
             first_bad_seq: verified.flaw.map(LogFlaw::seq),
-            why: verified
-                .flaw
-                .map(|flaw| why(flaw).to_owned())
-                .or(unreadable),
-            checkpoint_seq: seen.first().map(|checkpoint| checkpoint.seq),
+            why: verified.flaw.map(|flaw| why(flaw).to_owned()).or(untrusted),
+            completeness: judged.completeness,
+            checkpoint_seq: checkpoints.first().and_then(|own| own.seq),
+            checkpoints,
         },
     };
     Ok((shown, sessions(&parsed)))

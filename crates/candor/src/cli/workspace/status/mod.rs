@@ -107,7 +107,7 @@ impl Status {
             name: name.clone(),
             why: damage.to_string(),
         });
-        let (log, sessions) = log::read(workspace, state.as_ref())?;
+        let (log, sessions) = log::read(workspace)?;
         Ok(Status {
             workspace_root: workspace.name(),
             approvers: signers

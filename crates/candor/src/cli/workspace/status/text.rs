@@ -1,8 +1,9 @@
 //! Formats the status of a workspace for people.
 
-use super::log::StatusLine;
+use super::log::{CheckpointStatus, StatusLine};
 use super::{LockStatus, PlanStatus, Status};
 use crate::cli::workspace::opened::SHORT;
+use candor_audit::{CheckpointVerdict, Completeness};
 use candor_workspace::Role;
 use candor_workspace::plan::visible;
 use std::fmt::Write as _;
@@ -80,14 +81,39 @@ impl Status {
                 writeln!(out, " valid, then {BAD}line {seq} is wrong{BAD:#}: {why}")
             }
             (None, Some(why)) => writeln!(out, " valid, but {BAD}{}{BAD:#}", visible(why)),
+            _ if verified.lines > 0 && verified.completeness == Completeness::Unchecked => {
+                writeln!(
+                    out,
+                    ", chain consistent, {BAD}completeness not checked{BAD:#}"
+                )
+            }
             _ => writeln!(out, ", {GOOD}all valid{GOOD:#}"),
         };
-        if let Some(seq) = verified.checkpoint_seq {
-            let _ = writeln!(out, "  checkpoint at line {seq}");
+        for checkpoint in &verified.checkpoints {
+            checkpoint.text(out);
         }
         for line in &self.log.lines {
             line.text(out);
         }
+    }
+}
+
+impl CheckpointStatus {
+    fn text(&self, out: &mut String) {
+        let place = visible(&self.place);
+        let Some(seq) = self.seq else {
+            let what = match self.verdict {
+                CheckpointVerdict::Gone => "is missing",
+                _ => "is not a checkpoint",
+            };
+            let _ = writeln!(out, "  checkpoint {place} {BAD}{what}{BAD:#}");
+            return;
+        };
+        let signed = match &self.key_id {
+            Some(key) => format!("signed by {}", visible(key)),
+            None => String::from("not signed"),
+        };
+        let _ = writeln!(out, "  checkpoint {place} at line {seq}, {signed}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Session errors.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]
@@ -52,13 +52,24 @@ fn session_initialization_failed() {
         let failed = client.call_err("begin_session", json!({ "workspace_root": root }));
         assert_eq!(failed.code(), "SESSION_INITIALIZATION_FAILED", "{root:?}");
     }
-    let session = client.begin_session();
-    assert_eq!(client.begin_session(), session, "agents forget");
+    // The log grows with every call.
+    let without_log = |mut session: Value| {
+        session.as_object_mut().unwrap().shift_remove("log");
+        session
+    };
+    let session = without_log(client.begin_session());
+    assert_eq!(
+        without_log(client.begin_session()),
+        session,
+        "agents forget"
+    );
     for root in [second, "/"] {
         let failed = client.call_err("begin_session", json!({ "workspace_root": root }));
         assert_eq!(failed.code(), "SESSION_INITIALIZATION_FAILED");
     }
-    assert_eq!(client.call_ok("session_status", json!({})), session);
+    let status = client.call_ok("session_status", json!({}));
+    assert_eq!(status["log"]["lines"], 4);
+    assert_eq!(without_log(status), session);
 }
 
 /// An edited log is not continued.
