@@ -4,7 +4,9 @@ use crate::build::build_record::{BuildRecord, BuildSettings, RECORD_FILE};
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
-use crate::build::draft::{BuildTarget, CacheDraft, Durability, ReplacedCache, replace_bytes};
+use crate::build::draft::{
+    BuildTarget, CacheDraft, Durability, ReplacedCache, replace_checksummed,
+};
 use crate::build::origins::{self, ORIGINS_FILE, Origin};
 use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
@@ -125,6 +127,8 @@ struct DraftContents {
     flaws: Vec<SourceFlaw>,
     /// In an update the renames are done last: names are free once documents are reused.
     moves: PendingRenames,
+    /// For each previous document whether its file is untouched, if documents were reused already.
+    untouched: Option<Vec<bool>>,
     manifest: Manifest,
 }
 
@@ -262,12 +266,19 @@ impl Build<'_> {
             prepared,
             flaws,
             moves,
+            untouched,
         } = made;
         match before {
             Some(before) => {
-                let untouched =
-                    reuse_documents(&before, &draft.documents, &prepared, linked.as_ref())?;
-                moves.run(&draft.documents)?;
+                let untouched = match untouched {
+                    Some(untouched) => untouched,
+                    None => {
+                        let linked = linked.as_ref();
+                        let made = reuse_documents(&before, &draft.documents, &prepared, linked)?;
+                        moves.run(&draft.documents)?;
+                        made
+                    }
+                };
                 let old = before.cache.into_proof();
                 let new = prepared.iter().filter(|one| one.shared().is_none());
                 let new: Vec<&str> = new.map(|one| one.name.as_str()).collect();
@@ -412,16 +423,23 @@ impl Build<'_> {
             || {
                 let origins = origins_of(&list, &prepared);
                 self.write_lists(draft, &manifest, &origins)?;
-                match before {
-                    // Nearly all documents exist already: new ones are synced at the end, and
-                    // stamps are taken after publishing.
-                    Some(_) => Ok(()),
-                    None => self.prove_early(draft, &manifest),
+                let Some(before) = before else {
+                    self.prove_early(draft, &manifest)?;
+                    return Ok(None);
+                };
+                // Nearly all documents exist already: new ones are synced at the end, and stamps are
+                // taken after publishing.
+                draft.sync_lists()?;
+                if !draft.filled {
+                    return Ok(None);
                 }
+                let untouched = reuse_documents(before, &draft.documents, &prepared, None)?;
+                moves.run(&draft.documents)?;
+                Ok::<_, Failure>(Some(untouched))
             },
             || self.write_indexes(draft, &manifest, gathered, &prepared, before),
         );
-        listed?;
+        let untouched = listed?;
         match indexed {
             Err(IndexWriteError::CorruptFile) => return Err(DraftError::Index),
             Err(IndexWriteError::System(error)) => return Err(Failure::unwritten(error).into()),
@@ -431,6 +449,7 @@ impl Build<'_> {
             prepared,
             flaws,
             moves,
+            untouched,
             manifest,
         })
     }
@@ -561,7 +580,7 @@ impl Build<'_> {
         if proof.documents.iter().enumerate().all(same)
             && let Some(bytes) = proof.write()
         {
-            let _ = replace_bytes(cache, PROOF_FILE, &bytes);
+            let _ = replace_checksummed(cache, PROOF_FILE, &bytes);
         }
     }
 }

@@ -391,7 +391,7 @@ pub(crate) struct CacheDraft<'t> {
 pub(crate) enum Durability<'a> {
     /// Everything on the file system is synced.
     FileSystem,
-    /// The lists and these documents are synced: all others belong to a durable cache already.
+    /// These documents are synced: the lists are already, and all others belong to a durable cache.
     Documents(&'a [&'a str]),
 }
 
@@ -418,9 +418,20 @@ impl CacheDraft<'_> {
         disk_steps::sync_all(&self.directory).map_err(Failure::unwritten)
     }
 
-    /// Syncs these documents, the lists, the record and their directories. The index files need not be
-    /// durable, because a torn one is ignored.
-    fn sync_files(&self, documents: &[&str]) -> Result<(), Failure> {
+    /// Syncs the lists and the record. The index files need not be durable, because a torn one is ignored.
+    pub(crate) fn sync_lists(&self) -> Result<(), Failure> {
+        for file in [MANIFEST, INDEX, RECORD_FILE] {
+            match disk_steps::sync_file(&self.directory, file) {
+                // The record is missing if JSON cannot contain it.
+                Err(Errno::NOENT) if file == RECORD_FILE => {}
+                synced => synced.map_err(Failure::unwritten)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs these documents and the directories.
+    fn sync_documents(&self, documents: &[&str]) -> Result<(), Failure> {
         let failed = Failure::unwritten;
         let make = || Ok(());
         let synced = parallel::over(
@@ -436,13 +447,6 @@ impl CacheDraft<'_> {
             .into_iter()
             .collect::<Result<(), Errno>>()
             .map_err(failed)?;
-        for file in [MANIFEST, INDEX, RECORD_FILE] {
-            match disk_steps::sync_file(&self.directory, file) {
-                // The record is missing if JSON cannot contain it.
-                Err(Errno::NOENT) if file == RECORD_FILE => {}
-                synced => synced.map_err(failed)?,
-            }
-        }
         for directory in [&self.documents, &self.directory, &self.target.parent] {
             disk_steps::sync_dir(directory).map_err(failed)?;
         }
@@ -460,7 +464,7 @@ impl CacheDraft<'_> {
         let failed = Failure::unwritten;
         match durable {
             Durability::FileSystem => disk_steps::sync_all(&self.directory).map_err(failed)?,
-            Durability::Documents(names) => self.sync_files(names)?,
+            Durability::Documents(names) => self.sync_documents(names)?,
         }
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
@@ -569,6 +573,17 @@ pub(crate) fn replace_file(
     name: &str,
     write: impl FnOnce(&mut File) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    replace_by(directory, name, |file| {
+        write(file)?;
+        rustix::fs::fdatasync(file).map_err(Failure::unwritten)
+    })
+}
+
+fn replace_by(
+    directory: &DirHandle,
+    name: &str,
+    write: impl FnOnce(&mut File) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let draft = draft_name(name);
     match rustix::fs::unlinkat(directory, &draft, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
@@ -576,7 +591,6 @@ pub(crate) fn replace_file(
     }
     let mut file = disk_steps::create(directory, &draft).map_err(Failure::unwritten)?;
     write(&mut file)?;
-    rustix::fs::fdatasync(&file).map_err(Failure::unwritten)?;
     rustix::fs::renameat(directory, &draft, directory, name).map_err(Failure::unwritten)
 }
 
@@ -587,6 +601,17 @@ pub(crate) fn replace_bytes(
     bytes: &[u8],
 ) -> Result<(), Failure> {
     replace_file(directory, name, |file| {
+        file.write_all(bytes).map_err(Failure::unwritten)
+    })
+}
+
+/// Replaces a file that has a checksum. It need not be durable: a torn one is ignored.
+pub(crate) fn replace_checksummed(
+    directory: &DirHandle,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    replace_by(directory, name, |file| {
         file.write_all(bytes).map_err(Failure::unwritten)
     })
 }

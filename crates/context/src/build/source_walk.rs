@@ -16,6 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 const IGNORE_FILE: &str = ".gitignore";
@@ -66,48 +67,72 @@ impl IgnoreRules {
 /// A directory that waits to be entered.
 type QueuedDirectory = (Arc<WalkedDirectory>, OsString);
 
-/// The waiting directories, last in first out: few handles are open at once.
+/// The directories that no worker has taken. Each worker has more of its own, last in first out, so that
+/// few handles are open at once and most directories need no lock.
 #[derive(Default)]
 struct DirectoryQueue {
-    state: Mutex<(Vec<QueuedDirectory>, usize)>,
+    shared: Mutex<SharedDirectories>,
     changed: Condvar,
+    /// The number of workers that wait for a directory.
+    hungry: AtomicUsize,
 }
 
-/// A directory that is being read. Dropping it marks it as done, even after a panic.
-struct BusyDirectory<'q>(&'q DirectoryQueue);
+#[derive(Default)]
+struct SharedDirectories {
+    waiting: Vec<QueuedDirectory>,
+    workers: usize,
+    hungry: usize,
+}
 
-impl Drop for BusyDirectory<'_> {
+/// A worker at the queue. The others do not wait for one that has ended, even by a panic.
+struct QueueWorker<'q>(&'q DirectoryQueue);
+
+impl Drop for QueueWorker<'_> {
     fn drop(&mut self) {
-        self.0.lock().1 -= 1;
+        self.0.lock().workers -= 1;
         self.0.changed.notify_all();
     }
 }
 
 impl DirectoryQueue {
-    fn lock(&self) -> MutexGuard<'_, (Vec<QueuedDirectory>, usize)> {
-        lock(&self.state)
+    fn lock(&self) -> MutexGuard<'_, SharedDirectories> {
+        lock(&self.shared)
     }
 
-    fn push(&self, more: Vec<QueuedDirectory>) {
-        if !more.is_empty() {
-            self.lock().0.extend(more);
-            self.changed.notify_all();
-        }
+    fn join(&self) -> QueueWorker<'_> {
+        self.lock().workers += 1;
+        QueueWorker(self)
     }
+}
 
+impl QueueWorker<'_> {
     /// Returns the next directory, or `None` when all are done.
-    fn next(&self) -> Option<(QueuedDirectory, BusyDirectory<'_>)> {
-        let mut state = self.lock();
-        loop {
-            if let Some(waiting) = state.0.pop() {
-                state.1 += 1;
-                return Some((waiting, BusyDirectory(self)));
+    fn next(&self, own: &mut Vec<QueuedDirectory>) -> Option<QueuedDirectory> {
+        let queue = self.0;
+        if let Some(next) = own.pop() {
+            if queue.hungry.load(Ordering::Relaxed) > 0 && !own.is_empty() {
+                // The first ones are nearest to the root and lead to the most directories.
+                let half = own.len().div_ceil(2);
+                queue.lock().waiting.extend(own.drain(..half));
+                queue.changed.notify_all();
             }
-            if state.1 == 0 {
+            return Some(next);
+        }
+        let mut shared = queue.lock();
+        shared.hungry += 1;
+        loop {
+            if let Some(next) = shared.waiting.pop() {
+                shared.hungry -= 1;
+                queue.hungry.store(shared.hungry, Ordering::Relaxed);
+                return Some(next);
+            }
+            if shared.hungry >= shared.workers {
+                queue.changed.notify_all();
                 return None;
             }
-            let woken = self.changed.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
+            queue.hungry.store(shared.hungry, Ordering::Relaxed);
+            let woken = queue.changed.wait(shared);
+            shared = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -131,13 +156,16 @@ impl WalkOutcome {
 impl SourceWalk<'_> {
     /// Returns the sources and the paths of all directories, in no order.
     pub(crate) fn run(&self) -> Result<SourceListing, Failure> {
-        let queue = DirectoryQueue::default();
         let mut outcome = WalkOutcome::default();
-        self.visit(None, OsString::new(), &queue, &mut outcome);
+        let mut first = Vec::new();
+        self.visit(None, OsString::new(), &mut first, &mut outcome);
+        let queue = DirectoryQueue::default();
+        queue.lock().waiting = first;
         let workers = parallel::each(|| {
-            let mut outcome = WalkOutcome::default();
-            while let Some(((parent, name), _busy)) = queue.next() {
-                self.visit(Some(&parent), name, &queue, &mut outcome);
+            let (mut outcome, mut own) = (WalkOutcome::default(), Vec::new());
+            let worker = queue.join();
+            while let Some((parent, name)) = worker.next(&mut own) {
+                self.visit(Some(&parent), name, &mut own, &mut outcome);
             }
             outcome
         });
@@ -163,12 +191,13 @@ impl SourceWalk<'_> {
         }
     }
 
-    /// Reads a directory: the source directory itself, or one below it.
+    /// Reads a directory, the source directory itself or one below it, and adds the directories in it to
+    /// `below`.
     fn visit(
         &self,
         parent: Option<&WalkedDirectory>,
         name: OsString,
-        queue: &DirectoryQueue,
+        below: &mut Vec<QueuedDirectory>,
         outcome: &mut WalkOutcome,
     ) {
         let (path, above) = match parent {
@@ -187,7 +216,7 @@ impl SourceWalk<'_> {
                     path,
                     rules,
                 });
-                self.enter(&directory, names, queue, outcome);
+                self.enter(&directory, names, below, outcome);
             }
             Err(error) => {
                 let name = match path.is_empty() {
@@ -226,10 +255,12 @@ impl SourceWalk<'_> {
         &self,
         directory: &Arc<WalkedDirectory>,
         names: Vec<(OsString, FileType)>,
-        queue: &DirectoryQueue,
+        below: &mut Vec<QueuedDirectory>,
         outcome: &mut WalkOutcome,
     ) {
-        let mut below = Vec::new();
+        if outcome.listing.files.len() > MAX_DOCUMENTS {
+            return;
+        }
         for (name, of_kind) in names {
             if self.is_target(&directory.path, &name) {
                 continue;
@@ -242,9 +273,6 @@ impl SourceWalk<'_> {
                 FileType::RegularFile => self.add_source(directory, path, &name, outcome),
                 _ => {}
             }
-        }
-        if outcome.listing.files.len() <= MAX_DOCUMENTS {
-            queue.push(below);
         }
     }
 

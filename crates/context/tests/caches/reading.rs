@@ -323,7 +323,7 @@ fn more_caches_than_the_limit_are_refused() {
     let fault = failure.fault();
     let violation = &fault.violations().shown()[0];
     assert_eq!(
-        (violation.field().as_str(), violation.keyword),
+        (violation.field().as_ref(), violation.keyword),
         ("caches", "required")
     );
     let hint = violation.hint.as_deref().unwrap();

@@ -95,10 +95,8 @@ fn each(
     let (mut term, mut holders) = (Vec::new(), Vec::new());
     while least(sources, &mut term, &mut holders) {
         if let [only] = holders[..]
-            && let Some((list, units)) = sources[only].0.written()
+            && hand_written(sources, only, &mut hand)?
         {
-            hand(&term, units, list)?;
-            sources[only].0.advance()?;
             continue;
         }
         for slot in &holders {
@@ -111,6 +109,28 @@ fn each(
         }
     }
     Ok(())
+}
+
+/// Hands on the terms of one input whose lists are written unchanged, up to the next term of another
+/// input: in an update these are nearly all. Returns false if there is none.
+fn hand_written(
+    sources: &mut [MergeInput<'_>],
+    only: usize,
+    hand: &mut impl FnMut(&[u8], u64, &[u8]) -> io::Result<()>,
+) -> Result<bool, IndexWriteError> {
+    let others = sources.iter().enumerate().filter(|(slot, _)| *slot != only);
+    let end = others.filter_map(|(_, (source, _))| source.term()).min();
+    let end = end.map(<[u8]>::to_vec);
+    let source = &mut sources[only].0;
+    let mut handed = false;
+    while let (Some(term), Some((list, units))) = (source.term(), source.written())
+        && end.as_deref().is_none_or(|end| term < end)
+    {
+        hand(term, units, list)?;
+        source.advance()?;
+        handed = true;
+    }
+    Ok(handed)
 }
 
 /// Finds the least remaining term, and the indexes of the inputs that have it.

@@ -5,6 +5,7 @@ use super::{FOOTER, IndexFooter, IndexKind, TermSource, TouchedTerms, each_posti
 use crate::format::codec::{ByteReader, CorruptFile, verify_checksum};
 use crate::format::digest::Digest;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// The most bytes of one part that is kept in memory, and of one list.
@@ -187,7 +188,8 @@ impl InvertedIndex {
             at: 0,
             term: None,
             list: Vec::new(),
-            window: ListWindow::default(),
+            lists: FileWindow::default(),
+            dictionary: FileWindow::default(),
         };
         stream.advance()?;
         Ok(stream)
@@ -272,43 +274,36 @@ pub(crate) struct TermStream<'i> {
     at: usize,
     term: Option<Vec<u8>>,
     list: Vec<u8>,
-    window: ListWindow,
+    lists: FileWindow,
+    dictionary: FileWindow,
 }
 
-/// The number of bytes of posting lists that are read together.
+/// The number of bytes that are read together.
 const WINDOW: u64 = 1 << 20;
 
-/// A window into the posting lists, which are read in the order of the file.
+/// A window into a part of the file that is read in its order.
 #[derive(Default)]
-struct ListWindow {
+struct FileWindow {
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl ListWindow {
-    fn list(
+impl FileWindow {
+    /// Returns the bytes of a range. What is behind it is read too, up to the end of the part.
+    fn range(
         &mut self,
-        index: &InvertedIndex,
-        offset: u64,
-        length: u64,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CorruptFile> {
-        let end = index.list_end(offset, length)?;
-        if offset < self.start || end > self.start + self.bytes.len() as u64 {
-            let to = end
-                .max(offset.saturating_add(WINDOW))
-                .min(index.footer.dictionary);
-            self.bytes = read_at(&index.file, offset, to)?;
-            self.start = offset;
+        file: &File,
+        range: Range<u64>,
+        end_of_part: u64,
+    ) -> Result<&[u8], CorruptFile> {
+        if range.start < self.start || range.end > self.start + self.bytes.len() as u64 {
+            let to = range.start.saturating_add(WINDOW).min(end_of_part);
+            self.bytes = read_at(file, range.start, to.max(range.end))?;
+            self.start = range.start;
         }
-        let from = (offset - self.start) as usize;
-        let part = self.bytes.get(from..from + (end - offset) as usize);
-        out.extend_from_slice(verify_checksum(
-            part.ok_or(CorruptFile)?,
-            index.seed,
-            offset,
-        )?);
-        Ok(())
+        let from = (range.start - self.start) as usize;
+        let to = (range.end - self.start) as usize;
+        self.bytes.get(from..to).ok_or(CorruptFile)
     }
 }
 
@@ -336,7 +331,12 @@ impl TermSource for TermStream<'_> {
             let Some(block) = self.index.blocks.get(self.block) else {
                 return Ok(());
             };
-            self.bytes = self.index.block(block)?;
+            let (base, end) = (self.index.footer.dictionary, self.index.footer.blocks);
+            let range = base + block.start..base + block.end;
+            let bytes = self.dictionary.range(&self.index.file, range, end)?;
+            let bytes = verify_checksum(bytes, self.index.seed, block.start)?;
+            self.bytes.clear();
+            self.bytes.extend_from_slice(bytes);
             self.block += 1;
             self.at = 0;
             term.clear();
@@ -352,8 +352,11 @@ impl TermSource for TermStream<'_> {
         }
         self.at = self.bytes.len() - reading.0.len();
         if let Some((offset, length)) = at {
-            self.window
-                .list(self.index, offset, length, &mut self.list)?;
+            let range = offset..self.index.list_end(offset, length)?;
+            let end = self.index.footer.dictionary;
+            let bytes = self.lists.range(&self.index.file, range, end)?;
+            let list = verify_checksum(bytes, self.index.seed, offset)?;
+            self.list.extend_from_slice(list);
         }
         self.term = Some(term);
         Ok(())

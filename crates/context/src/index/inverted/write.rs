@@ -1,7 +1,7 @@
 //! Writes an index: sorted terms with their lists, into one file.
 
 use super::{BLOCK, INLINE, IndexFooter, IndexKind};
-use crate::format::codec::{CorruptFile, append_checksum, put_bytes, put_varint};
+use crate::format::codec::{CorruptFile, append_checksum, checksum, put_bytes, put_varint};
 use crate::format::digest::{Digest, Digester};
 use std::io::{self, Write};
 
@@ -15,7 +15,6 @@ pub(crate) struct IndexWriter<W> {
     blocks: Vec<u8>,
     block_start: usize,
     last_term: Vec<u8>,
-    list: Vec<u8>,
     terms: u64,
 }
 
@@ -59,7 +58,6 @@ impl<W: Write> IndexWriter<W> {
             blocks: Vec::new(),
             block_start: 0,
             last_term: Vec::new(),
-            list: Vec::new(),
             terms: 0,
         }
     }
@@ -74,9 +72,6 @@ impl<W: Write> IndexWriter<W> {
 
     /// Writes a term with its list. Terms must be sorted.
     pub(crate) fn term(&mut self, term: &[u8], units: u64, encoded: &[u8]) -> io::Result<()> {
-        let mut list = std::mem::take(&mut self.list);
-        list.clear();
-        list.extend_from_slice(encoded);
         let first = self.dictionary.len() == self.block_start;
         let shared = match first {
             true => 0,
@@ -89,16 +84,16 @@ impl<W: Write> IndexWriter<W> {
         put_varint(&mut self.dictionary, shared as u64);
         put_bytes(&mut self.dictionary, &term[shared..]);
         put_varint(&mut self.dictionary, units);
-        if list.len() <= INLINE {
-            put_varint(&mut self.dictionary, (list.len() as u64) << 1 | 1);
-            self.dictionary.extend_from_slice(&list);
+        if encoded.len() <= INLINE {
+            put_varint(&mut self.dictionary, (encoded.len() as u64) << 1 | 1);
+            self.dictionary.extend_from_slice(encoded);
         } else {
-            put_varint(&mut self.dictionary, (list.len() as u64) << 1);
+            put_varint(&mut self.dictionary, (encoded.len() as u64) << 1);
             put_varint(&mut self.dictionary, self.written);
-            append_checksum(&mut list, 0, self.seed, self.written);
-            self.put(&list)?;
+            let sum = checksum(encoded, self.seed, self.written);
+            self.put(encoded)?;
+            self.put(&sum.to_le_bytes())?;
         }
-        self.list = list;
         self.last_term.clear();
         self.last_term.extend_from_slice(term);
         self.terms += 1;
