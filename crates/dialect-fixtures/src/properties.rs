@@ -72,7 +72,7 @@ pub fn violations_size(violations: &[Violation]) -> usize {
     let size = |violation: &Violation| {
         to_json(&violation.path.pointer()).len()
             + to_json(&*violation.message).len()
-            + to_json(&*violation.params).len()
+            + to_json(&violation.params).len()
             + violation.value.get().len()
             + to_json(&violation.hint).len()
     };

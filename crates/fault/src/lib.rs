@@ -81,6 +81,6 @@ pub use sentence::sentence;
 pub use tool_result::{ResultMeta, ToolResult};
 pub use truncate::{CUT, truncate_json};
 pub use violation::{
-    ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, Violation,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, RuleParams, Violation,
     ViolationKind, Violations, excerpt, excerpt_of, excerpt_of_compact,
 };

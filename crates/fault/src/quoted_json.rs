@@ -66,7 +66,10 @@ impl<'t> QuotedJson<'t> {
                 self.plain.push_str(text);
                 self.quoted.push_str(text);
             }
-            true => self.json(contents(&to_json(text))),
+            true => {
+                let escaped = to_json(text);
+                self.json(contents(&escaped));
+            }
         }
     }
 
@@ -79,17 +82,29 @@ impl<'t> QuotedJson<'t> {
 
 /// Appends a text as the contents of a JSON string.
 pub(crate) fn push_escaped(text: &str, out: &mut String) {
-    match needs_escapes(text) {
-        false => out.push_str(text),
-        true => out.push_str(contents(&to_json(text))),
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(is_escaped) {
+        let (before, from) = rest.split_at(at);
+        let (one, after) = from.split_at(1);
+        out.push_str(before);
+        match one {
+            "\"" => out.push_str("\\\""),
+            "\\" => out.push_str("\\\\"),
+            control => out.push_str(contents(&to_json(control))),
+        }
+        rest = after;
     }
+    out.push_str(rest);
 }
 
 /// Returns true if a text and its form in a JSON string differ.
 fn needs_escapes(text: &str) -> bool {
-    let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     // Without an early end many bytes are compared at once.
     text.bytes().fold(false, |any, byte| any | is_escaped(byte))
+}
+
+fn is_escaped(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
 /// Returns a JSON string without its quotation marks.

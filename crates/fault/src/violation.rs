@@ -1,8 +1,9 @@
 //! Violations of a tool's schema in its arguments, bounded in count and size.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -30,9 +31,9 @@ pub struct ArgumentPath(pub Vec<PathStep>);
 
 impl ArgumentPath {
     /// Returns `root`, or a JSON pointer.
-    pub fn pointer(&self) -> String {
+    pub fn pointer(&self) -> Cow<'static, str> {
         if self.0.is_empty() {
-            return String::from("root");
+            return Cow::Borrowed("root");
         }
         let mut pointer = String::new();
         for step in &self.0 {
@@ -45,11 +46,14 @@ impl ArgumentPath {
                 PathStep::Item(index) => _ = write!(pointer, "{index}"),
             }
         }
-        pointer
+        Cow::Owned(pointer)
     }
 
     /// Returns names and indexes joined by dots, with `last` as a last step; empty at the root.
-    pub fn dotted(&self, last: Option<&str>) -> String {
+    pub fn dotted<'l>(&self, last: Option<&'l str>) -> Cow<'l, str> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(last.unwrap_or_default());
+        }
         let mut dotted = String::new();
         for (number, step) in self.0.iter().enumerate() {
             if number > 0 {
@@ -62,12 +66,10 @@ impl ArgumentPath {
             }
         }
         if let Some(last) = last {
-            if !self.0.is_empty() {
-                dotted.push('.');
-            }
+            dotted.push('.');
             dotted.push_str(last);
         }
-        dotted
+        Cow::Owned(dotted)
     }
 }
 
@@ -102,6 +104,44 @@ impl ViolationKind {
     }
 }
 
+/// The parameters of a rule, by their frozen names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RuleParams {
+    /// They follow from the schema.
+    Known(Arc<Value>),
+    /// The name of a member that is not in the schema.
+    AdditionalProperty(String),
+}
+
+impl RuleParams {
+    fn get(&self, name: &str) -> Option<&Value> {
+        match self {
+            RuleParams::Known(params) => params.get(name),
+            RuleParams::AdditionalProperty(_) => None,
+        }
+    }
+}
+
+impl From<Value> for RuleParams {
+    fn from(params: Value) -> Self {
+        match params.get("additionalProperty").and_then(Value::as_str) {
+            Some(name) => RuleParams::AdditionalProperty(name.to_owned()),
+            None => RuleParams::Known(params.into()),
+        }
+    }
+}
+
+impl Serialize for RuleParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            RuleParams::Known(params) => params.as_ref().serialize(serializer),
+            RuleParams::AdditionalProperty(name) => {
+                serializer.collect_map([("additionalProperty", name)])
+            }
+        }
+    }
+}
+
 /// One violation of the schema.
 #[derive(Debug, Clone)]
 pub struct Violation {
@@ -110,8 +150,7 @@ pub struct Violation {
     pub keyword: &'static str,
     /// The frozen wording.
     pub message: Arc<str>,
-    /// The rule's parameters, by their frozen names.
-    pub params: Arc<Value>,
+    pub params: RuleParams,
     /// The value, or its type and size if it is large.
     pub value: Arc<RawValue>,
     /// The expected value, in a few words.
@@ -137,15 +176,7 @@ impl Violation {
                 cut_name(name);
             }
         }
-        let is_long = |name: &str| name.len() > MAX_NAME_CHARS;
-        let name = self
-            .params
-            .get("additionalProperty")
-            .and_then(Value::as_str);
-        if name.is_some_and(is_long)
-            && let Some(Value::String(name)) =
-                Arc::make_mut(&mut self.params).get_mut("additionalProperty")
-        {
+        if let RuleParams::AdditionalProperty(name) = &mut self.params {
             cut_name(name);
         }
     }
@@ -156,12 +187,12 @@ impl Violation {
     }
 
     /// Returns the dotted name of the field, with the missing or unknown member.
-    pub fn field(&self) -> String {
-        let unknown = self
-            .params
-            .get("additionalProperty")
-            .and_then(Value::as_str);
-        self.path.dotted(self.missing().or(unknown))
+    pub fn field(&self) -> Cow<'_, str> {
+        let last = match &self.params {
+            RuleParams::Known(_) => self.missing(),
+            RuleParams::AdditionalProperty(name) => Some(name.as_str()),
+        };
+        self.path.dotted(last)
     }
 }
 
@@ -359,7 +390,7 @@ mod tests {
     fn long_name_is_cut() {
         let name = "é".repeat(MAX_NAME_CHARS);
         let mut long = violation("additionalProperties", &[&name, &format!("{name}é")]);
-        long.params = json!({ "additionalProperty": format!("{name}é") }).into();
+        long.params = RuleParams::AdditionalProperty(format!("{name}é"));
         let all: Violations = [long].into_iter().collect();
         let cut = format!("{}…", "é".repeat(MAX_NAME_CHARS - 1));
         assert_eq!(all.shown()[0].field(), format!("{name}.{cut}.{cut}"));

@@ -9,9 +9,9 @@ use crate::indexed_json::IndexedValidator;
 use crate::subschema::{Demand, HintSource, RuleText, Subschema, SubschemaId, SubschemaRule};
 use crate::unique_items::first_repeat;
 use crate::violation_collector::{ValueLocation, ViolationCollector, cut};
-use candor_fault::{MAX_NAME_CHARS, Violations};
+use candor_fault::{MAX_NAME_CHARS, RuleParams, Violations};
 use candor_json::{JsonKind, JsonRef};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::borrow::Cow;
 
 /// The most times that subschemas are tried: one that applies itself twice to each member would
@@ -154,7 +154,7 @@ impl<'v> Walk<'_> {
         if let Some((repeat, first)) = first_repeat(spot.value) {
             self.say(rule_text, spot, || {
                 let params = json!({"i": repeat, "j": first});
-                (with_params(rule_text, params), None)
+                (with_params(rule_text, params.into()), None)
             });
         }
     }
@@ -178,7 +178,7 @@ impl<'v> Walk<'_> {
         let mut absent = None;
         for (name, _) in unknown(spot.value, node) {
             self.say(rule_text, spot, || {
-                let params = json!({"additionalProperty": cut(&name, MAX_NAME_CHARS)});
+                let params = RuleParams::AdditionalProperty(cut(&name, MAX_NAME_CHARS));
                 let absent = absent.get_or_insert_with(|| absent_properties(node, spot.value));
                 let hint = hint::unknown(&name, absent);
                 (with_params(rule_text, params), hint)
@@ -255,9 +255,9 @@ fn absent_properties<'s>(node: &'s Subschema, value: JsonRef<'_>) -> Vec<&'s str
     names.filter(|name| value.get(name).is_none()).collect()
 }
 
-fn with_params(rule_text: &RuleText, params: Value) -> RuleText {
+fn with_params(rule_text: &RuleText, params: RuleParams) -> RuleText {
     RuleText {
-        params: params.into(),
+        params,
         ..rule_text.clone()
     }
 }

@@ -68,11 +68,22 @@ fn edits(one: &str, other: &str) -> usize {
     }
 }
 
+/// The distances of the beginnings of a text to the empty text.
+const FIRST_DISTANCES: [u8; MAX_NEAR_CHARS + 1] = {
+    let mut distances = [0; MAX_NEAR_CHARS + 1];
+    let mut index = 0;
+    while index < distances.len() {
+        distances[index] = index as u8;
+        index += 1;
+    }
+    distances
+};
+
 fn short_edits(one: &[u8], other: &[u8]) -> usize {
     // Distances of a beginning of `one` to every beginning of `other`: those before it, and its own.
     // One byte each: no distance is longer than a text, and the arrays change places often.
     let mut before_last = [0_u8; MAX_NEAR_CHARS + 1];
-    let mut last: [u8; MAX_NEAR_CHARS + 1] = std::array::from_fn(|index| index as u8);
+    let mut last = FIRST_DISTANCES;
     let mut own = [0_u8; MAX_NEAR_CHARS + 1];
     for (i, a) in one.iter().enumerate() {
         own[0] = i as u8 + 1;

@@ -1,7 +1,7 @@
 //! A schema as its walk needs it: for each subschema its rules, in the order in which they are
 //! looked at.
 
-use serde_json::Value;
+use candor_fault::RuleParams;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(crate) struct Demand {
 pub(crate) struct RuleText {
     pub keyword: &'static str,
     pub message: Arc<str>,
-    pub params: Arc<Value>,
+    pub params: RuleParams,
     pub expected: Arc<str>,
 }
 

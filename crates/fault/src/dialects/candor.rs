@@ -193,8 +193,8 @@ mod tests {
         let violations = fault.violations();
         let entry = |violation: &Violation| {
             to_json(&ViolationEntry {
-                path: violation.path.pointer(),
-                field: violation.field(),
+                path: violation.path.pointer().into_owned(),
+                field: violation.field().into_owned(),
                 keyword: violation.keyword,
                 message: &violation.message,
                 expected: &violation.expected,

@@ -11,13 +11,14 @@ pub use registry::REGISTRY;
 use candor_fault::dialects::Wire;
 use candor_fault::{
     Answer, CUT, CallFacts, ClientText, Dialect, ErrorBody, Fault, FiveAnswers, Form, Refusal,
-    Retry, Timestamp, ToolOutput, ToolResult, Violation, Violations, iso_millis, sentence, to_json,
-    to_json_with_capacity, truncate_json,
+    Retry, RuleParams, Timestamp, ToolOutput, ToolResult, Violation, Violations, iso_millis,
+    sentence, to_json, to_json_with_capacity, truncate_json,
 };
 use codes::Code;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The dialect of the GitHub tools.
@@ -99,15 +100,15 @@ struct InvalidData<'a> {
 #[derive(Serialize)]
 struct ValidationError<'a> {
     message: &'a str,
-    path: String,
+    path: Cow<'a, str>,
     keyword: &'a str,
-    params: &'a Value,
+    params: &'a RuleParams,
     value: &'a RawValue,
 }
 
 #[derive(Serialize)]
 struct ArgumentHint<'a> {
-    path: String,
+    path: Cow<'a, str>,
     hint: &'a str,
 }
 
@@ -260,7 +261,7 @@ impl Dialect for Github {
             hints: near
                 .iter()
                 .map(|hint| ArgumentHint {
-                    path: String::from("root"),
+                    path: Cow::Borrowed("root"),
                     hint,
                 })
                 .collect(),

@@ -19,6 +19,7 @@ use candor_fault::{
 use codes::Code;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The dialect of order systems.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +107,7 @@ fn further_facts(facts: &Map<String, Value>) -> Value {
 
 #[derive(Serialize)]
 struct InvalidData<'a> {
-    field: String,
+    field: Cow<'a, str>,
     code: i32,
     reason: &'a str,
     violations: Vec<ViolationDetails<'a>>,
@@ -114,7 +115,7 @@ struct InvalidData<'a> {
 
 #[derive(Serialize)]
 struct ViolationDetails<'a> {
-    field: String,
+    field: Cow<'a, str>,
     code: i32,
     reason: &'a str,
     expected: &'a str,
@@ -156,7 +157,7 @@ fn bad_arguments(violations: Violations) -> Fault<Orders> {
     let Some(first) = violations.shown().first() else {
         return codes::Validation.fault();
     };
-    let (field, reason) = (first.field(), first.keyword);
+    let (field, reason) = (first.field().into_owned(), first.keyword);
     violation_code(first)
         .fault()
         .with_facts(|facts| {

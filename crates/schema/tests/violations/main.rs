@@ -27,7 +27,7 @@ fn describe_violation(violation: &Violation) -> Value {
         "message": *violation.message,
         "path": violation.path.pointer(),
         "keyword": violation.keyword,
-        "params": *violation.params,
+        "params": violation.params,
         "value": value,
         "expected": *violation.expected,
     });
@@ -45,8 +45,9 @@ fn rules(schema: Value, value: Value) -> Vec<String> {
 
 fn rules_of(violations: &Violations) -> Vec<String> {
     let rules = violations.shown().iter().map(|violation| {
-        let name = violation.params.get("missingProperty");
-        let name = name.or(violation.params.get("additionalProperty"));
+        let params = json!(violation.params);
+        let name = params.get("missingProperty");
+        let name = name.or(params.get("additionalProperty"));
         let name = name.map(|name| format!(" {}", name.as_str().unwrap()));
         let path = violation.path.pointer();
         format!("{path} {}{}", violation.keyword, name.unwrap_or_default())

@@ -16,6 +16,7 @@ use candor_fault::{
 use codes::Code;
 use serde::Serialize;
 use serde_json::json;
+use std::borrow::Cow;
 
 /// The dialect of governed edits.
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +133,7 @@ fn bad_arguments(violations: Violations) -> Fault<Workspace> {
 
 fn wording(violation: &Violation) -> ClientText {
     let field = match violation.field() {
-        root if root.is_empty() => String::from("arguments"),
+        root if root.is_empty() => Cow::Borrowed("arguments"),
         field => field,
     };
     let what = match violation.kind() {
@@ -167,8 +168,8 @@ struct ViolationList<'a> {
 /// One violation, without the value: it may be a file's content, which the record must not contain.
 #[derive(Serialize)]
 struct ListedViolation<'a> {
-    path: String,
-    field: String,
+    path: Cow<'a, str>,
+    field: Cow<'a, str>,
     keyword: &'a str,
     message: &'a str,
     expected: &'a str,

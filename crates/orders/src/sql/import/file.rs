@@ -94,7 +94,7 @@ pub(super) fn read(text: &str, currency: Currency) -> Result<Catalogue, ImportEr
         let first = violations.shown().first();
         ImportError::Invalid {
             field: first
-                .map(|first| first.field().to_owned())
+                .map(|first| first.field().into_owned())
                 .unwrap_or_default(),
             expected: first
                 .map(|first| first.expected.to_string())
