@@ -10,6 +10,7 @@ use crate::build::draft::{
 use crate::build::origins::{self, ORIGINS_FILE, Origin};
 use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
+use crate::build::source_memory::SourceMemory;
 use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, SourceListing};
 use crate::build::target_names::TargetNames;
 use crate::failure::{Failure, SourceFlaw};
@@ -32,6 +33,7 @@ use candor_fault::Timestamp;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// An update does not remove more than half of the documents, if they are at least this many.
 const MANY_REMOVED: usize = 20;
@@ -122,6 +124,7 @@ impl SkippedSources {
 
 /// The files that were written into a draft.
 struct DraftContents {
+    list: Vec<SourceFile>,
     prepared: Vec<PreparedDocument>,
     /// The files that were left out.
     flaws: Vec<SourceFlaw>,
@@ -159,23 +162,25 @@ impl Build<'_> {
     pub fn run(&self) -> Result<BuildOutcome, Failure> {
         let target = BuildTarget::find(self.location, self.cache)?;
         target.check(self.force)?;
-        let built = self.write(&target, None, self.force);
+        let built = self.write(&target, None, self.force, &mut SourceMemory::default());
         built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
     /// Builds the cache anew, reading only the sources that changed. Waits until no other process updates
     /// the same cache.
     pub fn update(&self) -> Result<BuildOutcome, Failure> {
-        let updated = self.update_unless(&|| false, &Mutex::default())?;
+        let memory = &mut SourceMemory::default();
+        let updated = self.update_unless(&|| false, &Mutex::default(), memory)?;
         updated.ok_or(Failure::Bug("an update was stopped without a request"))
     }
 
-    /// Does the same, one after another with others that have the same `turn`. Returns `None` if it is
-    /// `stopped` before the update starts.
+    /// Does the same, one after another with others that have the same `turn`, and with what it remembers
+    /// of the sources. Returns `None` if it is `stopped` before the update starts.
     pub(crate) fn update_unless(
         &self,
         stopped: &dyn Fn() -> bool,
         turn: &Mutex<()>,
+        memory: &mut SourceMemory,
     ) -> Result<Option<BuildOutcome>, Failure> {
         // A missing cache is `cache_missing`, whichever part of its path is missing.
         self.location.find(self.cache)?;
@@ -187,11 +192,15 @@ impl Build<'_> {
         let _turn = parallel::lock(turn);
         match stopped() {
             true => Ok(None),
-            false => self.update_locked(&target).map(Some),
+            false => self.update_locked(&target, memory).map(Some),
         }
     }
 
-    fn update_locked(&self, target: &BuildTarget) -> Result<BuildOutcome, Failure> {
+    fn update_locked(
+        &self,
+        target: &BuildTarget,
+        memory: &mut SourceMemory,
+    ) -> Result<BuildOutcome, Failure> {
         // A killed update has left links to the documents. Removing them changes ctimes, so it
         // happens before anything is proved.
         target.remove_leftovers();
@@ -210,7 +219,7 @@ impl Build<'_> {
         if edited || unseen {
             before.forget_origins();
         }
-        let built = self.write(target, Some(before), true);
+        let built = self.write(target, Some(before), true, memory);
         if built.is_err()
             && let Some(old) = sealed
             && let Ok(cache) = self.location.find(self.cache)
@@ -227,22 +236,29 @@ impl Build<'_> {
         target: &BuildTarget,
         before: Option<PreviousCache>,
         force: bool,
+        memory: &mut SourceMemory,
     ) -> Result<BuildOutcome, Failure> {
         let sources = SourceDirectory::open(self.location, self.sources)?;
         let names = target.names_below(&sources.real_path)?;
-        // Before the draft: an update that is refused has not changed anything, not even ctimes.
-        let listing = self.list_sources(&sources, names.as_ref(), before.as_ref())?;
-        let draft = match &before {
-            Some(_) => target.draft_of_update(self.random)?,
-            None => target.draft(self.random)?,
-        };
         let settings = BuildSettings {
             filter: self.filter,
             skip_invalid: self.skip_invalid,
             passages: self.passages,
             tokenizer: self.tokenizer,
         };
-        if let Some(record) = BuildRecord::new(&sources.real_path, target.holder(), &settings) {
+        let record = BuildRecord::new(&sources.real_path, target.holder(), &settings);
+        // Before the draft: an update that is refused has not changed anything, not even ctimes.
+        let now = Instant::now();
+        let remembered = record
+            .as_ref()
+            .and_then(|record| memory.take(&sources, record, now));
+        let (remembered, walked) = remembered.map_or((None, now), |(files, at)| (Some(files), at));
+        let listing = self.list_sources(&sources, names.as_ref(), before.as_ref(), remembered)?;
+        let draft = match &before {
+            Some(_) => target.draft_of_update(self.random)?,
+            None => target.draft(self.random)?,
+        };
+        if let Some(record) = &record {
             draft.write(RECORD_FILE, &record.bytes())?;
         }
         let make = || self.fill_draft(&draft, &sources, listing, before.as_ref());
@@ -257,11 +273,12 @@ impl Build<'_> {
             // The existing index is corrupt: nothing is reused.
             Err(DraftError::Index) if before.is_some() => {
                 drop((before, draft));
-                return self.write(target, None, force);
+                return self.write(target, None, force, memory);
             }
             made => made?,
         };
         let DraftContents {
+            list,
             manifest,
             prepared,
             flaws,
@@ -300,6 +317,10 @@ impl Build<'_> {
                 drop(draft.publish(force, ReplacedCache::Remove, durable)?);
             }
         }
+        // Without files that were left out: they would have to be reported again.
+        if let Some(record) = record.filter(|record| !record.skip_invalid) {
+            memory.remember(list, &sources, &record, walked);
+        }
         let reused = prepared.iter().filter(|one| one.reused.is_some()).count();
         Ok(BuildOutcome {
             cache_version: manifest.cache_version,
@@ -315,12 +336,19 @@ impl Build<'_> {
         sources: &SourceDirectory,
         names: Option<&TargetNames>,
         before: Option<&PreviousCache>,
+        remembered: Option<Vec<SourceFile>>,
     ) -> Result<SourceListing, Failure> {
-        let mut listing = sources.list(&ListingRequest {
-            filter: self.filter,
-            sign: before.is_some(),
-            target: names,
-        })?;
+        let mut listing = match remembered {
+            Some(files) => SourceListing {
+                files,
+                ..SourceListing::default()
+            },
+            None => sources.list(&ListingRequest {
+                filter: self.filter,
+                sign: before.is_some(),
+                target: names,
+            })?,
+        };
         if self.skip_invalid || !listing.flaws.is_empty() {
             self.remove_flawed(sources, &mut listing, before)?;
         }
@@ -446,6 +474,7 @@ impl Build<'_> {
             Ok(()) => {}
         }
         Ok(DraftContents {
+            list,
             prepared,
             flaws,
             moves,

@@ -12,6 +12,7 @@ pub(crate) mod quiet_time;
 pub(crate) mod reuse;
 pub(crate) mod seal;
 pub(crate) mod source_filter;
+pub(crate) mod source_memory;
 pub(crate) mod source_walk;
 pub(crate) mod source_watch;
 pub(crate) mod sources;

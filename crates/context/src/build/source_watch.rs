@@ -72,11 +72,12 @@ impl SourceWatch {
         wait(&[self.queue.as_fd(), stop], longest)
     }
 
-    /// Reads all events.
+    /// Reads all events, and calls `changed` with the path of every file that changed.
     pub(crate) fn changes(
         &self,
         filter: &SourceFilter,
         target: Option<&TargetNames>,
+        mut changed: impl FnMut(OsString),
     ) -> SourceChange {
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut events = Reader::new(&self.queue, &mut buffer);
@@ -93,7 +94,11 @@ impl SourceWatch {
                 .file_name()
                 .map(|name| OsStr::from_bytes(name.to_bytes()));
             let directory = self.directories.get(&event.wd());
-            change = change.max(meaning(flags, directory, name, filter, target));
+            let meaning = meaning(flags, directory, name, filter, target);
+            if let (SourceChange::Files, Some(directory), Some(name)) = (meaning, directory, name) {
+                changed(Path::new(directory).join(name).into_os_string());
+            }
+            change = change.max(meaning);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::build::builder::{Build, BuildOutcome};
 use crate::build::freshness::{Comparison, status};
 use crate::build::quiet_time::{LONGEST_WAIT, PendingChanges};
 use crate::build::source_filter::SourceFilter;
+use crate::build::source_memory::SourceMemory;
 use crate::build::source_watch::{SourceChange, SourceWatch, wait};
 use crate::build::sources::{ListingRequest, SourceDirectory};
 use crate::build::target_names::TargetNames;
@@ -145,9 +146,10 @@ impl Updater {
     pub fn run(&self, stop: &StopSignal, reports: &dyn UpdateReports) {
         let mut watched = self.watch_or_compare(reports);
         let mut last = LastUpdate::default();
+        let mut memory = SourceMemory::default();
         let mut is_retry = false;
         while !stop.is_stopped() {
-            match self.update(stop) {
+            match self.update(stop, &mut memory) {
                 Ok(Some(outcome)) => {
                     last = LastUpdate::default();
                     reports.updated(&outcome);
@@ -167,10 +169,14 @@ impl Updater {
             }
             last.manifest = self.manifest_stamp();
             let next = match &watched {
-                Ok(watched) => self.wait_for_change(watched, &mut last, stop, reports),
+                Ok(watched) => self.wait_for_change(watched, &mut last, &mut memory, stop, reports),
                 Err(WatchError::Failed) => self.wait_for_sources(stop),
                 Err(WatchError::Unwatchable(_)) => self.wait_for_difference(stop, reports),
             };
+            // Only a file that changed under a watch leaves everything else as it was.
+            if watched.is_err() || !matches!(next, NextStep::Update) {
+                memory.forget();
+            }
             is_retry = matches!(next, NextStep::Retry);
             match next {
                 NextStep::Update | NextStep::Retry => {}
@@ -214,7 +220,11 @@ impl Updater {
     }
 
     /// Updates the cache. Returns `None` if the updater was stopped before.
-    fn update(&self, stop: &StopSignal) -> Result<Option<BuildOutcome>, Failure> {
+    fn update(
+        &self,
+        stop: &StopSignal,
+        memory: &mut SourceMemory,
+    ) -> Result<Option<BuildOutcome>, Failure> {
         let found = self.record()?;
         let build = Build {
             location: &self.location,
@@ -230,7 +240,7 @@ impl Updater {
             random: (self.random)(),
             progress: &(),
         };
-        build.update_unless(&|| stop.is_stopped(), &self.turn)
+        build.update_unless(&|| stop.is_stopped(), &self.turn, memory)
     }
 
     /// Returns the stamp of the manifest. Every update and every build writes a new one.
@@ -279,6 +289,7 @@ impl Updater {
         &self,
         watched: &WatchedSources,
         last: &mut LastUpdate,
+        memory: &mut SourceMemory,
         stop: &StopSignal,
         reports: &dyn UpdateReports,
     ) -> NextStep {
@@ -298,15 +309,19 @@ impl Updater {
                 return NextStep::Stop;
             }
             let change = match waited {
-                Ok(()) => watched
-                    .watch
-                    .changes(&watched.filter, watched.target.as_ref()),
+                Ok(()) => {
+                    let (filter, target) = (&watched.filter, watched.target.as_ref());
+                    let changed = |path| memory.add_change(path);
+                    watched.watch.changes(filter, target, changed)
+                }
                 Err(_) => SourceChange::Overflow,
             };
             match change {
                 SourceChange::Overflow => return NextStep::Compare,
                 SourceChange::Nothing if left.is_none() => {
                     if let Some(next) = self.look_around(watched, last, reports) {
+                        // The events do not explain it.
+                        memory.forget();
                         return next;
                     }
                 }
