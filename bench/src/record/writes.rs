@@ -6,7 +6,7 @@ use crate::report::terminal::ProgressLine;
 use crate::statistics::median;
 use candor_call_fixtures::{answer, call};
 use candor_fault::{Answer, Timestamp};
-use candor_sandbox::{Helper, Limits};
+use candor_sandbox::{Helper, Level, Limits};
 use candor_street::{Clock, Dispatcher, MetricsHub};
 use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
 use candor_workspace::path::Root;
@@ -164,7 +164,7 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
             lang: String::new(),
             scratch: top.join("scratch"),
             variable: Box::new(|_| None),
-            allow_unsandboxed: false,
+            least: Level::Full,
             limits: Limits::default(),
         },
         debug_stack: false,

@@ -386,18 +386,25 @@ pub(super) fn plan_limits() -> Vec<Limit> {
 
 /// The bounds of the commands of plans.
 pub(super) fn command_limits() -> Vec<Limit> {
-    use candor_sandbox::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_DEPTH, MAX_GRANTS};
+    use candor_sandbox::{
+        MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_CONNECTIONS, MAX_GRANTS, MAX_HEADER_BYTES,
+        REQUEST_TIMEOUT,
+    };
+    use candor_workspace::command::{MAX_DEPTH, OUTPUT_BYTES};
     let usual = Limits::default();
     vec![
         limit(
             "time of a command",
-            format!("{}, or `--preflight-timeout`", seconds(usual.time)),
+            format!(
+                "{}, or `--preflight-timeout`",
+                seconds(usual.time.unwrap_or_default())
+            ),
             "stopped, `PREFLIGHT_FAILED`",
             "descendants_end_with_the_time_limit",
         ),
         limit(
             "output of a command",
-            kib(usual.output),
+            kib(OUTPUT_BYTES),
             "only the last part is kept",
             "the_end_of_a_hundred_megabytes_is_kept",
         ),
@@ -446,8 +453,26 @@ pub(super) fn command_limits() -> Vec<Limit> {
         limit(
             "levels of directories below the root that are searched",
             MAX_DEPTH,
-            "not granted",
-            "directories_that_lie_too_deep_are_not_granted",
+            "hidden from the command",
+            "directories_that_lie_too_deep_are_hidden",
+        ),
+        limit(
+            "connections to its proxy",
+            MAX_CONNECTIONS,
+            "closed",
+            "connections_over_the_limit_are_closed",
+        ),
+        limit(
+            "the head of a request to its proxy",
+            kib(MAX_HEADER_BYTES),
+            "closed",
+            "requests_that_are_not_http_are_closed",
+        ),
+        limit(
+            "time to send the head of a request to its proxy",
+            seconds(REQUEST_TIMEOUT),
+            "closed",
+            "a_silent_client_is_closed",
         ),
     ]
 }

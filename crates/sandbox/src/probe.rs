@@ -1,54 +1,65 @@
-//! Finds out whether this kernel can confine a command.
+//! Finds out what protection this machine offers.
 
+use crate::level::{Level, Missing, Offer, Part};
+use crate::spec::Helper;
+use crate::start::{empty_job, hand_over};
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
-use std::fmt;
 
-/// The sandbox that the kernel offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxSupport {
-    /// Landlock, with its version.
-    Landlock(u8),
-    Unavailable(NoSandboxReason),
-}
-
-/// The reason why there is no sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoSandboxReason {
-    /// Landlock is not built in or not enabled.
-    NoLandlock,
-    /// Landlock is older than version 3, which does not cover truncation.
-    OldLandlock(u8),
-    Processor,
-}
-
-impl fmt::Display for NoSandboxReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoSandboxReason::NoLandlock => f.write_str(
-                "this kernel has no Landlock, or it is switched off; Linux 6.2 or newer has it",
-            ),
-            NoSandboxReason::OldLandlock(version) => write!(
-                f,
-                "this kernel's Landlock has version {version}, which does not protect files from being truncated; Linux 6.2 or newer does"
-            ),
-            NoSandboxReason::Processor => {
-                f.write_str("system calls cannot be filtered on this kind of processor")
-            }
-        }
+/// Carries out the whole set-up in a child process that runs no command. Changes nothing.
+pub fn probe(helper: &Helper) -> Offer {
+    let job = empty_job(helper, Level::None);
+    let tried = hand_over(&job, helper, true).map(|running| {
+        let held = running.held().clone();
+        drop(running);
+        held
+    });
+    match tried {
+        Ok(held) => Offer {
+            level: held.level,
+            landlock: landlock_version().ok(),
+            missing: held.missing,
+            namespaces: held.namespaces,
+            seccomp: held.seccomp,
+        },
+        Err(error) => Offer {
+            level: Level::None,
+            landlock: landlock_version().ok(),
+            missing: vec![Missing {
+                part: Part::User,
+                why: error.to_string(),
+            }],
+            namespaces: Vec::new(),
+            seccomp: false,
+        },
     }
 }
 
-/// Returns the sandbox that this kernel offers. Changes nothing.
-pub fn probe() -> SandboxSupport {
-    if seccompiler::TargetArch::try_from(std::env::consts::ARCH).is_err() {
-        return SandboxSupport::Unavailable(NoSandboxReason::Processor);
+/// Returns an error if system calls cannot be filtered on this kind of processor.
+pub(crate) fn check_seccomp() -> Result<(), Missing> {
+    match seccompiler::TargetArch::try_from(std::env::consts::ARCH) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Missing {
+            part: Part::Seccomp,
+            why: String::from("system calls cannot be filtered on this kind of processor"),
+        }),
     }
+}
+
+/// Returns the version of Landlock that is used, or the reason why Landlock is not used.
+pub(crate) fn landlock_version() -> Result<u8, Missing> {
+    let missing = |why: String| Missing {
+        part: Part::Landlock,
+        why,
+    };
     match version() {
-        ABI::Unsupported => SandboxSupport::Unavailable(NoSandboxReason::NoLandlock),
-        old @ (ABI::V1 | ABI::V2) => {
-            SandboxSupport::Unavailable(NoSandboxReason::OldLandlock(old as u8))
-        }
-        version => SandboxSupport::Landlock(version as u8),
+        ABI::Unsupported => Err(missing(String::from(
+            "this kernel has no Landlock, or it is switched off; Linux 6.2 or newer has it",
+        ))),
+        old @ (ABI::V1 | ABI::V2) => Err(missing(format!(
+            "this kernel's Landlock has version {}, which does not protect files from being truncated; Linux 6.2 or newer does",
+            old as u8
+        ))),
+        version => Ok(version as u8),
     }
 }
 

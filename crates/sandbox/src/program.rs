@@ -1,17 +1,18 @@
 //! Finds the program of a command as the system does, so that a missing program differs from one that
 //! exits with 127.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the executable file of this name: below the root if the name has a slash, else in `PATH`,
+/// Returns the executable file of this name: below the working directory if the name has a slash, else in `PATH`,
 /// whose relative entries are skipped.
-pub(crate) fn find(name: &str, root: &Path, path: &str) -> Option<PathBuf> {
+pub(crate) fn find(name: &str, cwd: &Path, path: &OsStr) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }
     if name.contains('/') {
-        return Some(root.join(name)).filter(|file| is_executable(file));
+        return Some(cwd.join(name)).filter(|file| is_executable(file));
     }
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
@@ -49,12 +50,18 @@ mod tests {
             later.parent().unwrap().display()
         );
 
-        assert_eq!(find("tool", root.path(), &path), Some(tool.clone()));
-        assert_eq!(find("plain", root.path(), &path), Some(later));
-        assert_eq!(find("folder", root.path(), &path), None);
-        assert_eq!(find("tool", root.path(), "bin:"), None);
-        assert_eq!(find("", root.path(), &path), None);
-        assert_eq!(find("bin/tool", root.path(), ""), Some(tool));
-        assert_eq!(find(plain.to_str().unwrap(), root.path(), &path), None);
+        assert_eq!(
+            find("tool", root.path(), OsStr::new(&path)),
+            Some(tool.clone())
+        );
+        assert_eq!(find("plain", root.path(), OsStr::new(&path)), Some(later));
+        assert_eq!(find("folder", root.path(), OsStr::new(&path)), None);
+        assert_eq!(find("tool", root.path(), OsStr::new("bin:")), None);
+        assert_eq!(find("", root.path(), OsStr::new(&path)), None);
+        assert_eq!(find("bin/tool", root.path(), OsStr::new("")), Some(tool));
+        assert_eq!(
+            find(plain.to_str().unwrap(), root.path(), OsStr::new(&path)),
+            None
+        );
     }
 }

@@ -1,7 +1,10 @@
-//! The specification of one command: the program, the paths it may touch, and its limits.
+//! The specification of one process: the program, the paths it may touch, its network and its limits.
 
+use crate::level::Level;
+use crate::proxy::Hosts;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The maximum number of arguments of a command, the program included.
@@ -10,8 +13,7 @@ pub const MAX_ARGUMENTS: usize = 256;
 pub const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The system paths that a toolchain reads. Of `/etc` only the files that programs need to start, to
-/// resolve names and to trust certificates. In `/proc` the kernel refuses the files of processes outside
-/// the sandbox, such as their environments.
+/// resolve names and to trust certificates. At [`Level::Full`] `/proc` is a fresh one.
 pub const SYSTEM_PATHS: &[&str] = &[
     "/bin",
     "/etc/alternatives",
@@ -42,43 +44,56 @@ pub const SYSTEM_PATHS: &[&str] = &[
     "/usr",
 ];
 
-/// A command to run.
+/// The devices that every process may use.
+pub(crate) const DEVICES: &[&str] = &[
+    "/dev/full",
+    "/dev/null",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
+/// A process to start. Every path is absolute.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The program and its arguments. No shell interprets them.
+    /// The program and its arguments. No shell interprets them. A program without a slash is looked up
+    /// in `PATH` of `env`.
     pub argv: Vec<String>,
-    /// The working directory, canonical. The command may read it, except for the paths that
-    /// [`PathRules`] hides.
-    pub root: PathBuf,
-    /// Directories below the root that the command may change, relative to it. They are created if
-    /// missing.
-    pub write: Vec<PathBuf>,
-    /// Environment variables. They cannot replace `PATH`, `HOME` and `TMPDIR`.
-    pub env: Vec<(String, String)>,
-    pub network: bool,
-    pub limits: Limits,
-    /// Files and directories outside the root that the command may read, such as [`SYSTEM_PATHS`] and
-    /// toolchains. Missing ones are skipped.
+    /// The working directory, canonical.
+    pub cwd: PathBuf,
+    /// All environment variables. A granted network adds those that name the proxy.
+    pub env: Vec<(String, OsString)>,
+    /// Files and directories that the process may read. Missing ones are skipped.
     pub read: Vec<PathBuf>,
-    /// Files and directories that the command can neither read nor write, even if `read` contains them.
+    /// Files and directories that the process may change; they must exist. Wins over `read`.
+    pub write: Vec<PathBuf>,
+    /// Files and directories that the process can neither read nor write. Wins over `write`.
     pub hide: Vec<PathBuf>,
-    /// `PATH`, in which the program is looked up.
-    pub path: String,
-    pub lang: String,
-    /// A directory that does not exist yet. It is created for this command, contains its `HOME` and
-    /// `TMPDIR`, and is removed afterwards.
-    pub scratch: PathBuf,
-    /// Allows the command to run if the kernel offers no sandbox.
-    pub allow_unsandboxed: bool,
+    pub network: Network,
+    pub limits: Limits,
+    /// The weakest level that is acceptable. The best level that the machine offers is used.
+    pub least: Level,
+    /// Sends stderr to the pipe of stdout, so that the order of both streams is kept.
+    pub merge_output: bool,
 }
 
-/// The resource limits of a command.
+/// The network of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// None. At [`Level::Full`] the process has a loopback interface of its own.
+    Off,
+    /// These hosts, through a proxy. Below [`Level::Full`] the machine's whole network.
+    Proxy(Hosts),
+    /// The machine's whole network.
+    Machine,
+}
+
+/// The resource limits of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    pub time: Duration,
-    /// The number of bytes of its output that are kept, counted from the end.
-    pub output: usize,
-    /// The number of processes and threads that it may add to those of the user.
+    /// The time until the process is ended. `None` lets it run until it ends or is stopped.
+    pub time: Option<Duration>,
+    /// The number of processes and threads that it may start.
     pub processes: u64,
     /// The memory of each of its processes, in bytes.
     pub memory: u64,
@@ -91,8 +106,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            time: Duration::from_secs(600),
-            output: 8 * 1024,
+            time: Some(Duration::from_secs(600)),
             processes: 1024,
             memory: 8 << 30,
             file: 4 << 30,
@@ -101,17 +115,7 @@ impl Default for Limits {
     }
 }
 
-/// The caller's rules about paths below the root. Every path is relative to the root.
-#[derive(Clone, Copy)]
-pub struct PathRules<'a> {
-    /// Returns true if the command must not read a file or directory. It is not called for paths below
-    /// a hidden directory.
-    pub is_hidden: &'a dyn Fn(&Path) -> bool,
-    /// Returns true if a directory of [`Spec::write`] may be writable.
-    pub can_be_writable: &'a dyn Fn(&Path) -> bool,
-}
-
-/// The program that acts as warden and cell, see [`helper_main`](crate::helper_main).
+/// The program that acts as the helper processes, see [`helper_main`](crate::helper_main).
 #[derive(Debug, Clone)]
 pub struct Helper {
     pub program: PathBuf,

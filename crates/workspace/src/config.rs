@@ -4,7 +4,7 @@ use crate::approval::Signers;
 use crate::path::Root;
 use crate::role::Role;
 use candor_audit::Signer;
-use candor_sandbox::{Helper, Limits};
+use candor_sandbox::{Helper, Level, Limits};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ pub struct CommandConfig {
     pub scratch: PathBuf,
     /// A variable of the server's own environment, for plans that pass one on.
     pub variable: VariableLookup,
-    /// Allows commands to run if the kernel offers no sandbox.
-    pub allow_unsandboxed: bool,
+    /// The weakest level of the sandbox that commands may run at.
+    pub least: Level,
     /// The resource limits of a command.
     pub limits: Limits,
 }

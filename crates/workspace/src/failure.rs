@@ -1,19 +1,18 @@
 //! The failures of a call, as types; `faults` maps them to codes.
 
+use crate::command::{CommandError, CommandOutcome, FingerprintError};
 use crate::dialect::Workspace;
 use crate::edit::{EditError, PatchError};
 use crate::lock::{Lock, LockError};
 use crate::path::PathError;
 use crate::plan::{self, store};
 use crate::policy::PolicyReport;
-use crate::preflight::FingerprintError;
 use crate::protected::PathRulesError;
 use crate::reading::ReadError;
 use crate::role::Role;
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::{AppendError, CheckpointVerdict, LogFlaw};
 use candor_fault::{Fault, Violations};
-use candor_sandbox::{CommandOutcome, RunError};
 use std::io;
 use std::path::PathBuf;
 
@@ -73,7 +72,7 @@ pub(crate) enum Failure {
     /// A command of the plan failed.
     Check(Box<CommandOutcome>),
     /// A command of the plan could not be run.
-    CheckNotRun(RunError),
+    CheckNotRun(CommandError),
     /// The protected paths could not be compared.
     NotCompared(FingerprintError),
     /// A call is not made because another process writes.
@@ -190,7 +189,7 @@ from! {
     PlanFailure => Plan,
     EditError => Edit,
     PatchError => Patch,
-    RunError => CheckNotRun,
+    CommandError => CheckNotRun,
     FingerprintError => NotCompared,
     TurnError => Turn,
     WriteError => Write,

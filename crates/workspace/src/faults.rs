@@ -1,5 +1,6 @@
 //! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::command::CommandError;
 use crate::dialect::Workspace;
 use crate::dialect::codes::{self, INVARIANTS};
 use crate::dialect::system_error::{Thrown, startup_failure};
@@ -151,17 +152,7 @@ impl Failure {
                     "timed_out": ran.timed_out,
                     "output_tail": ran.output_tail,
                 })),
-            Failure::CheckNotRun(error) => codes::PreflightFailed
-                .fault(Effect::None)
-                .with_message(client_text(error))
-                .with_cause(json!({
-                    "argv": null,
-                    "exit_code": null,
-                    "signal": null,
-                    "timed_out": false,
-                    "output_tail": "",
-                    "message": error.to_string(),
-                })),
+            Failure::CheckNotRun(error) => check_not_run(error),
             Failure::NotCompared(error) => codes::PreflightFailed
                 .fault(Effect::None)
                 .with_message(client_text(error))
@@ -201,11 +192,43 @@ impl Failure {
     }
 }
 
+/// Maps a command that could not be run. If the machine offers too weak a sandbox, the cause says what is
+/// missing.
+fn check_not_run(error: &CommandError) -> F {
+    let mut cause = json!({
+        "argv": null,
+        "exit_code": null,
+        "signal": null,
+        "timed_out": false,
+        "output_tail": "",
+        "message": error.to_string(),
+    });
+    let CommandError::Start(candor_sandbox::StartError::Weaker { offer, .. }) = error else {
+        return codes::PreflightFailed
+            .fault(Effect::None)
+            .with_message(client_text(error))
+            .with_cause(cause);
+    };
+    let missing = offer.missing.iter();
+    let missing: Vec<_> = missing
+        .map(|missing| json!({ "part": missing.part.name(), "why": missing.why }))
+        .collect();
+    cause["sandbox"] = json!({ "level": offer.level.name(), "missing": missing });
+    let message = format!(
+        "{error}. A person can accept that: candor workspace serve --sandbox {}",
+        offer.level
+    );
+    codes::PreflightFailed
+        .fault(Effect::None)
+        .with_message(client_text(message))
+        .with_cause(cause)
+}
+
 /// Makes a message of a sentence: its first letter becomes upper case, unless it begins with a
 /// name.
 fn client_text(text: impl Display) -> ClientText {
     let text = text.to_string();
-    let is_word = ["the ", "a ", "this ", "cannot ", "stopped "];
+    let is_word = ["the ", "a ", "this ", "cannot ", "commands ", "stopped "];
     let whole = match text.split_at_checked(1) {
         Some((first, rest)) if is_word.iter().any(|word| text.starts_with(word)) => {
             first.to_uppercase() + rest

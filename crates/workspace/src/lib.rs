@@ -8,6 +8,7 @@
 pub mod approval;
 mod argument_rules;
 mod audit_line;
+pub mod command;
 mod config;
 pub mod dialect;
 pub mod edit;
@@ -25,7 +26,6 @@ pub mod path;
 pub mod plan;
 mod plan_cache;
 pub mod policy;
-pub mod preflight;
 pub mod protected;
 pub mod reading;
 mod role;

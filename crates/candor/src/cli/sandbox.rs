@@ -1,8 +1,9 @@
 //! `candor internal-sandbox`: this program as the helper that confines commands. It is not a documented
 //! subcommand, because only the workspace server starts it.
 
-use candor_sandbox::{Stage, helper_main};
+use candor_sandbox::{Helper, Stage, helper_main};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The name of the subcommand, which precedes the stage.
@@ -17,5 +18,14 @@ pub(super) fn stage(arguments: &[OsString]) -> Option<Stage> {
 }
 
 pub(super) fn run(stage: Stage) -> ExitCode {
-    ExitCode::from(helper_main(stage))
+    helper_main(stage)
+}
+
+/// Returns this program as the helper.
+pub(super) fn helper() -> Helper {
+    Helper {
+        // The running program, even if its file was replaced meanwhile.
+        program: PathBuf::from("/proc/self/exe"),
+        first_args: vec![String::from(NAME)],
+    }
 }

@@ -1,86 +1,129 @@
 //! The cell: gives up everything that the command must not have, then becomes the command.
 
-use super::{filter, limits, rules};
-use crate::job::{Job, StartFailure, receive, send};
-use crate::outcome::SetupStep;
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use super::namespaces::enter;
+use super::{filter, landlock_rules, limits, privileges, stdin_socket};
+use crate::error::SetupStep;
+use crate::job::{Job, StageMessage, StartFailure, receive_with, send};
+use crate::level::{Level, Namespace, Part};
+use crate::probe;
+use crate::spec::Network;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::process::{Signal, fchdir, getppid, set_parent_process_death_signal, setsid};
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-/// Becomes the command. Returns only if that fails, after the reason was written to stdout.
-pub(super) fn main() -> u8 {
-    // A copy that is closed when the command starts: an empty report means that the command runs, and
-    // the command itself cannot write to it.
-    let Ok(report) = io::stdout().as_fd().try_clone_to_owned() else {
-        return 1;
-    };
-    let Err(failure) = become_the_command();
-    let _ = send(File::from(report), &failure);
-    1
+/// The variables that name a proxy. Programs differ in which of them they read.
+const PROXY_VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
+
+/// Becomes the command. Returns only if that fails or if there is none.
+pub(super) fn main() -> io::Result<()> {
+    // The socket is closed when the command starts, and the command itself cannot write to it.
+    let socket = stdin_socket()?;
+    match become_the_command(&socket) {
+        Ok(()) => Ok(()),
+        Err(failure) => send(&socket, &StageMessage::Failed(failure)),
+    }
 }
 
-enum Never {}
-
-fn become_the_command() -> Result<Never, StartFailure> {
-    let at = |step| move |error: io::Error| StartFailure::io(step, &error);
-    let job: Job = receive(io::stdin().lock())
+fn become_the_command(socket: &UnixStream) -> Result<(), StartFailure> {
+    let at = StartFailure::at::<io::Error>;
+    send(socket, &StageMessage::Loaded).map_err(at(SetupStep::Handover))?;
+    let (job, files) = receive_with::<Job>(socket)
         .and_then(|job| job.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
         .map_err(at(SetupStep::Handover))?;
+    let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(files)
+        .map_err(|_| at(SetupStep::Handover)(io::ErrorKind::InvalidData.into()))?;
 
-    // If the warden dies, the command dies with it.
+    let namespaces = match job.level {
+        Level::Landlock => enter_some(&job),
+        _ => Vec::new(),
+    };
+    // If the parent dies, the command dies with it.
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| at(SetupStep::Start)(e.into()))?;
-    if getppid().is_none_or(|parent| parent.as_raw_pid() != job.warden) {
+        .map_err(|error| at(SetupStep::Start)(error.into()))?;
+    if job.level != Level::Full && getppid().is_none_or(|parent| parent.as_raw_pid() != job.warden)
+    {
         return Err(at(SetupStep::Start)(io::ErrorKind::BrokenPipe.into()));
     }
     // A new session has no terminal to write to.
-    setsid().map_err(|e| at(SetupStep::Start)(e.into()))?;
-
-    let root = open_root(&job).map_err(at(SetupStep::Root))?;
-    fchdir(&root).map_err(|e| at(SetupStep::Root)(e.into()))?;
-    limits::set(&job.limits).map_err(at(SetupStep::Limits))?;
-    let output = io::stderr()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(at(SetupStep::Start))?;
-    let errors = output.try_clone().map_err(at(SetupStep::Start))?;
-    if let Some(grants) = &job.grants {
-        rules::confine(&root, grants, job.network)?;
-        drop_capabilities().map_err(at(SetupStep::Limits))?;
+    setsid().map_err(|error| at(SetupStep::Start)(error.into()))?;
+    if job.program.is_some() {
+        enter_directory(&job).map_err(at(SetupStep::Directory))?;
+    }
+    let counted_apart = job.level == Level::Full || namespaces.contains(&Namespace::User);
+    // Entry and process 1 count too.
+    let tasks = if counted_apart { 2 } else { job.tasks };
+    limits::set(&job.limits, tasks).map_err(at(SetupStep::Limits))?;
+    if job.level != Level::None {
+        if job.level == Level::Landlock || probe::landlock_version().is_ok() {
+            landlock_rules::confine(&job)?;
+        }
+        privileges::drop_all().map_err(at(SetupStep::Privileges))?;
         filter::apply(&job)?;
     }
-    let error = Command::new(&job.program.0)
+    send(socket, &StageMessage::Ready { namespaces }).map_err(at(SetupStep::Handover))?;
+    let Some(program) = &job.program else {
+        return Ok(());
+    };
+    let error = Command::new(&program.0)
         .arg0(job.argv.first().map_or("", String::as_str))
         .args(job.argv.iter().skip(1))
         .env_clear()
         .envs(job.env.iter().map(|(name, value)| (name, &value.0)))
-        .stdin(Stdio::null())
-        .stdout(output)
-        .stderr(errors)
+        .envs(proxy_variables(&job))
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr)
         .exec();
     Err(StartFailure::Exec {
         code: error.raw_os_error().unwrap_or_default(),
     })
 }
 
-/// Gives up the capabilities of root, such as reading the environments of others. New privileges are
-/// ruled out at this point, so no program can regain them.
-fn drop_capabilities() -> io::Result<()> {
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets {
-        effective: none,
-        permitted: none,
-        inheritable: none,
-    };
-    Ok(set_capabilities(None, sets)?)
+/// Enters the namespaces that can be had below the full level. A PID namespace needs a fresh `/proc`, and a
+/// mount namespace alone protects nothing.
+fn enter_some(job: &Job) -> Vec<Namespace> {
+    let mut entered = Vec::new();
+    let refused = |part| job.missing.iter().any(|missing| missing.part == part);
+    if refused(Part::User) || enter(Namespace::User).is_err() {
+        return entered;
+    }
+    entered.push(Namespace::User);
+    for namespace in [Namespace::Ipc, Namespace::Net, Namespace::Uts] {
+        let wanted = namespace != Namespace::Net || job.network == Network::Off;
+        if wanted && enter(namespace).is_ok() {
+            entered.push(namespace);
+        }
+    }
+    entered
 }
 
-fn open_root(job: &Job) -> io::Result<OwnedFd> {
+fn enter_directory(job: &Job) -> io::Result<()> {
     let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(CWD, &job.root.0, how, Mode::empty())?)
+    let cwd = openat2(
+        CWD,
+        job.cwd.path(),
+        how,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS,
+    )?;
+    Ok(fchdir(&cwd)?)
+}
+
+fn proxy_variables(job: &Job) -> Vec<(&'static str, String)> {
+    let Some(port) = job.proxy_port else {
+        return Vec::new();
+    };
+    let address = format!("http://127.0.0.1:{port}");
+    PROXY_VARIABLES.map(|name| (name, address.clone())).into()
 }

@@ -6,9 +6,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Limits this process and its descendants. Limits that are already tighter stay.
-pub(super) fn set(limits: &Limits) -> io::Result<()> {
-    let processes = tasks_of_user().saturating_add(limits.processes);
+/// Limits this process and its descendants. Limits that are already tighter stay. In a user namespace the
+/// kernel counts only the processes in it; else it counts `tasks` too.
+pub(super) fn set(limits: &Limits, tasks: u64) -> io::Result<()> {
+    let processes = tasks.saturating_add(limits.processes);
     for (resource, limit) in [
         (Resource::Core, 0),
         (Resource::Nproc, processes),
@@ -28,9 +29,8 @@ pub(super) fn set(limits: &Limits) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the number of threads of this user. The kernel's limit counts all of them, not only the
-/// command's.
-fn tasks_of_user() -> u64 {
+/// Returns the number of threads of this user on the machine.
+pub(super) fn tasks_of_user() -> u64 {
     let user = getuid().as_raw();
     let Ok(processes) = fs::read_dir("/proc") else {
         return 0;

@@ -16,23 +16,38 @@ const MAX_ROUND: usize = 65_536;
 /// The process id of a child that ended, and its status.
 pub(super) type ChildStatus = (i32, rustix::process::WaitStatus);
 
+/// The way to end all descendants at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum EndBy {
+    /// Kill every process that can be reached: signals are confined to our own processes.
+    Everyone,
+    /// Kill the session of the command, and its descendants one by one.
+    Session(i32),
+    /// Kill this process: the kernel ends process 1 with it, and the namespace with process 1.
+    Process(i32),
+}
+
 /// Ends all descendants and waits for them. Returns false if some did not end. Orphans become children
 /// of this process, so there are no descendants left if there are no children.
-pub(super) fn end_descendants(
-    signals_confined: bool,
-    session: i32,
-    mut on_end: impl FnMut(ChildStatus),
-) -> bool {
+pub(super) fn end_descendants(by: EndBy, mut on_end: impl FnMut(ChildStatus)) -> bool {
     let until = Instant::now() + TIMEOUT;
     loop {
-        match signals_confined {
+        match by {
             // All at once, so that no process can escape by forking.
-            true => drop(kill(Pid::from_raw(-1), Signal::SIGKILL)),
-            false => {
+            EndBy::Everyone => drop(kill(Pid::from_raw(-1), Signal::SIGKILL)),
+            EndBy::Session(session) => {
                 let _ = kill(Pid::from_raw(-session), Signal::SIGKILL);
                 for process in descendants() {
                     let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
                 }
+            }
+            EndBy::Process(process) => {
+                for child in children("self") {
+                    if child != process {
+                        let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+                    }
+                }
+                let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
             }
         }
         if !reap(&mut on_end) {

@@ -1,7 +1,7 @@
 //! The end of a command: by itself, by a signal, by its time limit, by the caller. No descendant survives.
 
-use crate::fixture::{Fixture, PROGRAM};
-use candor_sandbox::{CommandOutcome, RunError, stop_channel};
+use crate::fixture::{Fixture, PROGRAM, Ran, at_both_levels, helper};
+use candor_sandbox::start;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -26,106 +26,98 @@ pub(crate) fn assert_all_ended(fixture: &Fixture) {
     assert_eq!(running(fixture), Vec::<PathBuf>::new());
 }
 
-fn ending(outcome: &CommandOutcome) -> (Option<i32>, Option<i32>, bool) {
-    (outcome.exit_code, outcome.signal, outcome.timed_out)
+fn ending(ran: &Ran) -> (Option<i32>, Option<i32>, bool) {
+    (ran.end.exit_code, ran.end.signal, ran.end.timed_out)
 }
 
 #[test]
 fn exit_codes_and_signals_are_reported() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    assert_eq!(ending(&fixture.run_shell("exit 0")), (Some(0), None, false));
-    assert_eq!(
-        ending(&fixture.run_shell("exit 200")),
-        (Some(200), None, false)
-    );
-    assert_eq!(
-        ending(&fixture.run_shell("kill -TERM $$")),
-        (None, Some(15), false)
-    );
-    assert_eq!(
-        ending(&fixture.run_shell("kill -KILL $$")),
-        (None, Some(9), false)
-    );
+    at_both_levels(|fixture| {
+        for (script, expected) in [
+            ("exit 0", (Some(0), None, false)),
+            ("exit 200", (Some(200), None, false)),
+            ("kill -TERM $$", (None, Some(15), false)),
+            ("kill -KILL $$", (None, Some(9), false)),
+        ] {
+            assert_eq!(ending(&fixture.run_shell(script)), expected, "{script}");
+        }
+    });
 }
 
 #[test]
 fn the_time_limit_ends_a_command_that_ignores_signals() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let mut spec = fixture.spec(&[
-        "sh",
-        "-c",
-        "trap '' TERM HUP INT; echo started; while :; do :; done",
-    ]);
-    spec.limits.time = Duration::from_secs(1);
-    let started = Instant::now();
-    let outcome = fixture.run(&spec);
-    assert_eq!(ending(&outcome), (None, Some(9), true));
-    assert_eq!(outcome.output_tail, "started\n");
-    assert!(!outcome.is_success() && started.elapsed() < Duration::from_secs(30));
+    at_both_levels(|fixture| {
+        let script = "trap '' TERM HUP INT; echo started; while :; do :; done";
+        let mut spec = fixture.spec(&["sh", "-c", script]);
+        spec.limits.time = Some(Duration::from_secs(1));
+        let started = Instant::now();
+        let ran = fixture.run(&spec);
+        assert_eq!(ending(&ran), (None, Some(9), true));
+        assert_eq!(ran.output, "started\n");
+        assert!(started.elapsed() < Duration::from_secs(30));
+    });
 }
 
 #[test]
 fn descendants_end_with_the_command() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let outcome = fixture.run_shell(&format!("{ESCAPE} sleep 1000 & exit 5"));
-    assert_eq!(ending(&outcome), (Some(5), None, false));
-    assert_all_ended(&fixture);
+    at_both_levels(|fixture| {
+        let ran = fixture.run_shell(&format!("{ESCAPE} sleep 1000 & exit 5"));
+        assert_eq!(ending(&ran), (Some(5), None, false));
+        assert_all_ended(fixture);
+    });
 }
 
 #[test]
 fn descendants_end_with_the_time_limit() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let script = format!("{ESCAPE} sleep 1000");
-    let mut spec = fixture.spec(&["sh", "-c", &script]);
-    spec.limits.time = Duration::from_secs(2);
-    assert!(fixture.run(&spec).timed_out);
-    assert_all_ended(&fixture);
+    at_both_levels(|fixture| {
+        let script = format!("{ESCAPE} sleep 1000");
+        let mut spec = fixture.spec(&["sh", "-c", &script]);
+        spec.limits.time = Some(Duration::from_secs(2));
+        assert!(fixture.run(&spec).end.timed_out);
+        assert_all_ended(fixture);
+    });
 }
 
 #[test]
 fn a_chain_of_forking_processes_is_ended() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    fs::write(
-        fixture.path("work/chain"),
-        "echo $$ > target/last; setsid sh chain &\n",
-    )
-    .unwrap();
-    let outcome = fixture.run_shell("sh chain; while [ ! -s target/last ]; do :; done; exit 4");
-    assert_eq!(ending(&outcome), (Some(4), None, false));
-    assert_eq!(running(&fixture), Vec::<PathBuf>::new());
+    at_both_levels(|fixture| {
+        let chain = "echo $$ > target/last; setsid sh chain &\n";
+        fs::write(fixture.path("work/chain"), chain).unwrap();
+        let ran = fixture.run_shell("sh chain; while [ ! -s target/last ]; do :; done; exit 4");
+        assert_eq!(ending(&ran), (Some(4), None, false));
+        assert_eq!(running(fixture), Vec::<PathBuf>::new());
+    });
 }
 
 #[test]
 fn the_caller_can_stop_a_command() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
-    let (handle, stop) = stop_channel().unwrap();
-    let pid = fixture.path("work/target/pid");
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while !pid.exists() {
-                std::thread::yield_now();
-            }
-            drop(handle);
-        });
-        assert!(matches!(
-            fixture.run_until(&spec, &stop),
-            Err(RunError::Stopped)
-        ));
+    at_both_levels(|fixture| {
+        let mut spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
+        spec.limits.time = None;
+        let process = start(&spec, &helper()).unwrap();
+        let pid = fixture.path("work/target/pid");
+        while !pid.exists() {
+            std::thread::yield_now();
+        }
+        process.stop();
+        let end = process.wait().unwrap();
+        assert!(end.stopped && end.descendants_ended && !end.timed_out);
+        assert_all_ended(fixture);
     });
-    assert_all_ended(&fixture);
+}
+
+#[test]
+fn dropping_a_command_ends_it() {
+    at_both_levels(|fixture| {
+        let spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
+        let process = start(&spec, &helper()).unwrap();
+        let pid = fixture.path("work/target/pid");
+        while !pid.exists() {
+            std::thread::yield_now();
+        }
+        drop(process);
+        assert_all_ended(fixture);
+    });
 }
 
 /// Root is exempt from the limit on processes, so that only the time limit would end this.
@@ -134,75 +126,118 @@ fn a_fork_bomb_is_bounded_and_ended() {
     if candor_testkit::user::is_root() {
         return candor_testkit::skip_for_kernel("root is exempt from the limit on processes");
     }
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let mut spec = fixture.spec(&["sh", "-c", "touch target/pid; f() { f & f & wait; }; f"]);
-    spec.limits.processes = 64;
-    spec.limits.time = Duration::from_secs(2);
-    let outcome = fixture.run(&spec);
-    assert!(
-        outcome.output_tail.contains("fork"),
-        "{}",
-        outcome.output_tail
-    );
-    assert_all_ended(&fixture);
+    at_both_levels(|fixture| {
+        let mut spec = fixture.spec(&["sh", "-c", "touch target/pid; f() { f & f & wait; }; f"]);
+        spec.limits.processes = 64;
+        spec.limits.time = Some(Duration::from_secs(2));
+        let ran = fixture.run(&spec);
+        assert!(ran.output.contains("fork"), "{}", ran.output);
+        assert_all_ended(fixture);
+    });
+}
+
+/// Waits until no process of the command is left.
+fn await_end(fixture: &Fixture) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !running(fixture).is_empty() {
+        assert!(Instant::now() < deadline, "{:?}", running(fixture));
+        std::thread::yield_now();
+    }
 }
 
 #[test]
 fn descendants_end_with_a_killed_server() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let mut server = Command::new(PROGRAM)
-        .arg("serve")
-        .arg(fixture.path(""))
-        .arg(format!("{ESCAPE} sleep 1000"))
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    while !fixture.path("work/target/pid").exists() {
-        assert!(server.try_wait().unwrap().is_none());
-        std::thread::yield_now();
+    at_both_levels(|fixture| {
+        let mut server = Command::new(PROGRAM)
+            .arg("serve")
+            .arg(fixture.path(""))
+            .arg(format!("{ESCAPE} sleep 1000"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !fixture.path("work/target/pid").exists() {
+            assert!(server.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        assert!(!running(fixture).is_empty());
+        server.kill().unwrap();
+        server.wait().unwrap();
+        await_end(fixture);
+    });
+}
+
+/// Returns the process ids of the helpers of this stage that this test started.
+fn helpers(stage: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut todo = vec![std::process::id().to_string()];
+    while let Some(process) = todo.pop() {
+        let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else {
+            continue;
+        };
+        for task in tasks.flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            todo.extend(children.split_whitespace().map(str::to_owned));
+        }
+        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        if line
+            .split(|byte| *byte == 0)
+            .any(|argument| argument == stage.as_bytes())
+        {
+            found.push(process.parse().unwrap());
+        }
     }
-    assert!(!running(&fixture).is_empty());
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !running(&fixture).is_empty() {
-        assert!(Instant::now() < deadline, "{:?}", running(&fixture));
-        std::thread::yield_now();
-    }
+    found
+}
+
+#[test]
+fn descendants_end_with_any_killed_helper() {
+    crate::fixture::at_full_level(|fixture| {
+        for stage in ["warden", "entry", "process-one"] {
+            let _ = fs::remove_file(fixture.path("work/target/pid"));
+            let spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
+            let process = start(&spec, &helper()).unwrap();
+            while !fixture.path("work/target/pid").exists() {
+                std::thread::yield_now();
+            }
+            assert!(!running(fixture).is_empty());
+            let [victim] = helpers(stage)[..] else {
+                panic!("one {stage}");
+            };
+            let victim = rustix::process::Pid::from_raw(victim).unwrap();
+            rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+            await_end(fixture);
+            match process.wait() {
+                Ok(end) => assert_eq!((end.exit_code, end.signal), (None, Some(9)), "{stage}"),
+                Err(_) => assert_eq!(stage, "warden"),
+            }
+        }
+    });
 }
 
 #[test]
 fn memory_files_and_processes_are_limited() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    let mut spec = fixture.spec(&[
-        "sh",
-        "-c",
-        "ulimit -d; ulimit -n; ulimit -c; ulimit -f; ulimit -d unlimited",
-    ]);
-    spec.limits.memory = 64 << 20;
-    spec.limits.files = 64;
-    spec.limits.file = 1 << 20;
-    let outcome = fixture.run(&spec);
-    assert!(
-        outcome.output_tail.starts_with("65536\n64\n0\n2048\n"),
-        "{}",
-        outcome.output_tail
-    );
+    at_both_levels(|fixture| {
+        let script = "ulimit -d; ulimit -n; ulimit -c; ulimit -f; ulimit -d unlimited";
+        let mut spec = fixture.spec(&["sh", "-c", script]);
+        spec.limits.memory = 64 << 20;
+        spec.limits.files = 64;
+        spec.limits.file = 1 << 20;
+        let ran = fixture.run(&spec);
+        assert!(
+            ran.output.starts_with("65536\n64\n0\n2048\n"),
+            "{}",
+            ran.output
+        );
 
-    spec.argv[2] = "ulimit -u 2> /dev/null || ulimit -p".into();
-    spec.limits.processes = 7;
-    let processes: u64 = fixture.run(&spec).output_tail.trim().parse().unwrap();
-    assert!(
-        (8..100_000).contains(&processes),
-        "the user's processes and seven"
-    );
+        spec.argv[2] = "ulimit -u 2> /dev/null || ulimit -p".into();
+        spec.limits.processes = 7;
+        let processes: u64 = fixture.run(&spec).output.trim().parse().unwrap();
+        assert!(
+            (8..100_000).contains(&processes),
+            "the user's processes and seven"
+        );
 
-    let lines = fixture.attack("memory", |spec| spec.limits.memory = 128 << 20);
-    assert_eq!(lines, "1 MiB: done\n512 MiB: out of memory\n");
+        let lines = fixture.attack("memory", |spec| spec.limits.memory = 128 << 20);
+        assert_eq!(lines, "1 MiB: done\n512 MiB: out of memory\n");
+    });
 }

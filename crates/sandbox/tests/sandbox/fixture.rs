@@ -1,30 +1,118 @@
-//! A workspace with protected files, and commands that run in it.
+//! A directory with protected files, and commands that run in it.
 
 use candor_sandbox::{
-    CommandOutcome, Helper, Limits, PathRules, RunError, SYSTEM_PATHS, SandboxSupport, Spec,
-    StopSignal, probe, run, stop_channel,
+    Ended, Held, Helper, Level, Limits, Network, Offer, SYSTEM_PATHS, Spec, StartError, probe,
+    start,
 };
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 /// The program that is the helper and the attacker.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_sandbox-test-program");
 
+pub(crate) const ENOSYS: u32 = 38;
+pub(crate) const EPERM: u32 = 1;
+
+pub(crate) fn helper() -> Helper {
+    Helper {
+        program: PROGRAM.into(),
+        first_args: vec!["helper".into()],
+    }
+}
+
 pub(crate) struct Fixture {
     base: PathBuf,
+    /// The level at which commands run.
+    pub(crate) level: Level,
     _removed: tempfile::TempDir,
+}
+
+/// A command that ran.
+pub(crate) struct Ran {
+    pub(crate) end: Ended,
+    pub(crate) held: Held,
+    pub(crate) output: String,
+}
+
+impl Ran {
+    pub(crate) fn is_success(&self) -> bool {
+        self.end.exit_code == Some(0)
+    }
 }
 
 const PROTECTED: [&str; 4] = ["audit-log.jsonl", ".candor", "docs/plans", ".git"];
 
+/// Makes a system call fail, in this thread and in the processes that it starts.
+pub(crate) fn refuse_call(call: i64, rules: Vec<SeccompRule>, error: u32) {
+    let filter: BpfProgram = SeccompFilter::new(
+        [(call, rules)].into(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(error),
+        std::env::consts::ARCH.try_into().unwrap(),
+    )
+    .unwrap()
+    .try_into()
+    .unwrap();
+    seccompiler::apply_filter(&filter).unwrap();
+}
+
+/// Runs `work` in a thread in which, and in whose processes, a system call fails.
+pub(crate) fn with_refused_call<T: Send>(
+    call: i64,
+    error: u32,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            refuse_call(call, Vec::new(), error);
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+/// Runs a test at both levels. A machine without namespaces is simulated for the lower one. A level that this
+/// machine does not offer is reported as skipped.
+pub(crate) fn at_both_levels(work: impl Fn(&Fixture) + Sync) {
+    let offer = probe(&helper());
+    match offer.level {
+        Level::Full => work(&Fixture::new(Level::Full)),
+        _ => skip(&offer),
+    }
+    match offer.landlock {
+        Some(_) => with_refused_call(nix::libc::SYS_unshare, EPERM, || {
+            work(&Fixture::new(Level::Landlock));
+        }),
+        None => skip(&offer),
+    }
+}
+
+/// Runs a test at the full level, or reports it as skipped.
+pub(crate) fn at_full_level(work: impl Fn(&Fixture)) {
+    let offer = probe(&helper());
+    match offer.level {
+        Level::Full => work(&Fixture::new(Level::Full)),
+        _ => skip(&offer),
+    }
+}
+
+fn skip(offer: &Offer) {
+    let missing: Vec<String> = offer.missing.iter().map(ToString::to_string).collect();
+    candor_testkit::skip_for_kernel(missing.join("; "));
+}
+
 impl Fixture {
-    pub(crate) fn new() -> Fixture {
+    pub(crate) fn new(level: Level) -> Fixture {
         let base = tempfile::tempdir().unwrap();
         let fixture = Fixture {
             base: base.path().canonicalize().unwrap(),
+            level,
             _removed: base,
         };
         for (path, text) in [
@@ -44,21 +132,14 @@ impl Fixture {
             ("own/checkpoint", "checkpoint"),
             ("own/revoked", "revoked"),
             ("tool/data", "data"),
+            ("scratch/home/.keep", ""),
+            ("scratch/tmp/.keep", ""),
         ] {
             let path = fixture.path(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         fixture
-    }
-
-    /// Returns `None` and reports the test as skipped if this kernel cannot confine a command.
-    pub(crate) fn with_sandbox() -> Option<Fixture> {
-        if let SandboxSupport::Unavailable(reason) = probe() {
-            candor_testkit::skip_for_kernel(reason);
-            return None;
-        }
-        Some(Fixture::new())
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -72,76 +153,81 @@ impl Fixture {
         read.push(PROGRAM.into());
         Spec {
             argv: argv.iter().map(|&part| part.to_owned()).collect(),
-            root: self.path("work"),
-            write: vec!["target".into()],
-            env: Vec::new(),
-            network: false,
+            cwd: self.path("work"),
+            env: vec![
+                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+                ("HOME".into(), self.path("scratch/home").into()),
+                ("TMPDIR".into(), self.path("scratch/tmp").into()),
+            ],
+            read,
+            write: vec![self.path("work/target"), self.path("scratch")],
+            hide: ["own", "work/.env", "work/config/.env", "work/.git/config"]
+                .map(|path| self.path(path))
+                .to_vec(),
+            network: Network::Off,
             limits: Limits {
-                time: Duration::from_secs(60),
+                time: Some(Duration::from_secs(60)),
                 ..Limits::default()
             },
-            read,
-            hide: vec![self.path("own")],
-            path: "/usr/local/bin:/usr/bin:/bin".into(),
-            lang: "C.UTF-8".into(),
-            scratch: self.path("scratch"),
-            allow_unsandboxed: false,
+            least: self.level,
+            merge_output: true,
         }
     }
 
-    pub(crate) fn run_until(
-        &self,
-        spec: &Spec,
-        stop: &StopSignal,
-    ) -> Result<CommandOutcome, RunError> {
-        let rules = PathRules {
-            is_hidden: &|path| path.ends_with(".env") || path == Path::new(".git/config"),
-            can_be_writable: &|path| {
-                !PROTECTED
-                    .iter()
-                    .any(|one| path.starts_with(one) || Path::new(one).starts_with(path))
-            },
-        };
-        let helper = Helper {
-            program: PROGRAM.into(),
-            first_args: vec!["helper".into()],
-        };
-        let outcome = run(spec, &rules, &helper, stop);
-        assert!(!spec.scratch.exists(), "the temporary directory is gone");
-        outcome
+    pub(crate) fn try_run(&self, spec: &Spec) -> Result<Ran, StartError> {
+        let mut running = start(spec, &helper())?;
+        let held = running.held().clone();
+        drop(running.stdin());
+        let mut output = Vec::new();
+        let mut stdout = running.stdout().unwrap();
+        stdout.read_to_end(&mut output).unwrap();
+        Ok(Ran {
+            end: running.wait().unwrap(),
+            held,
+            output: String::from_utf8_lossy(&output).into_owned(),
+        })
     }
 
-    pub(crate) fn try_run(&self, spec: &Spec) -> Result<CommandOutcome, RunError> {
-        let (_handle, stop) = stop_channel().unwrap();
-        self.run_until(spec, &stop)
+    pub(crate) fn run(&self, spec: &Spec) -> Ran {
+        let ran = self.try_run(spec).unwrap();
+        assert_eq!(ran.held.level, self.level);
+        assert!(ran.held.seccomp && ran.end.descendants_ended);
+        ran
     }
 
-    pub(crate) fn run(&self, spec: &Spec) -> CommandOutcome {
-        let outcome = self.try_run(spec).unwrap();
-        assert!(outcome.sandboxed && outcome.descendants_ended);
-        assert_eq!(outcome.argv, spec.argv);
-        outcome
-    }
-
-    pub(crate) fn run_shell(&self, script: &str) -> CommandOutcome {
+    pub(crate) fn run_shell(&self, script: &str) -> Ran {
         self.run(&self.spec(&["sh", "-c", script]))
     }
 
     /// Runs an attack and returns its lines, one for each attempt.
     pub(crate) fn attack(&self, name: &str, change: impl FnOnce(&mut Spec)) -> String {
         let mut spec = self.spec(&[PROGRAM, "attack", name]);
-        spec.env = vec![
-            ("BASE".into(), self.path("").to_str().unwrap().into()),
-            ("SERVER".into(), std::process::id().to_string()),
-        ];
+        let server = std::process::id().to_string();
+        spec.env.push(("BASE".into(), self.path("").into()));
+        spec.env.push(("SERVER".into(), server.into()));
         change(&mut spec);
-        let outcome = self.run(&spec);
-        assert_eq!(outcome.exit_code, Some(0), "{}", outcome.output_tail);
-        let lines = outcome
-            .output_tail
+        let ran = self.run(&spec);
+        assert_eq!(ran.end.exit_code, Some(0), "{}", ran.output);
+        let lines = ran
+            .output
             .lines()
             .filter_map(|line| line.strip_prefix("> "));
         lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Runs an attack of which every attempt must be refused, and returns the number of attempts.
+    pub(crate) fn refused_attack(&self, name: &str) -> usize {
+        let attempts = self.attack(name, |_| {});
+        for line in attempts.lines() {
+            let refused = ["EACCES", "EPERM", "EROFS", "EXDEV", "ENOENT", "EBUSY"];
+            assert!(
+                refused
+                    .iter()
+                    .any(|error| line.ends_with(&format!(": {error}"))),
+                "{attempts}"
+            );
+        }
+        attempts.lines().count()
     }
 
     /// Returns every file that no command may change, with mode, owner and contents.

@@ -9,10 +9,13 @@
     clippy::disallowed_methods
 )]
 
+mod dependencies;
+mod drill;
 mod ending;
 mod files;
 mod fixture;
-mod old_kernels;
-mod output;
+mod proxy;
 mod reach;
 mod starting;
+mod streams;
+mod weaker_machines;

@@ -1,7 +1,7 @@
 //! The start of a command: a missing program differs from a failing one, and real programs run.
 
-use crate::fixture::Fixture;
-use candor_sandbox::{RunError, SandboxSupport, probe};
+use crate::fixture::{Fixture, at_both_levels};
+use candor_sandbox::{Level, StartError};
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -14,116 +14,115 @@ fn write_script(fixture: &Fixture, name: &str, text: &str, mode: u32) {
 }
 
 #[test]
-fn this_kernel_has_a_sandbox() {
-    match probe() {
-        SandboxSupport::Landlock(version) => assert!(version >= 3),
-        SandboxSupport::Unavailable(reason) => candor_testkit::skip_for_kernel(reason),
-    }
-}
-
-#[test]
 fn a_missing_program_differs_from_one_that_exits_with_127() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    for name in ["no-such-program", "./missing.sh", "src/lib.rs", "src", ""] {
-        let error = fixture.try_run(&fixture.spec(&[name])).unwrap_err();
+    at_both_levels(|fixture| {
+        let error = |argv: &[&str]| {
+            fixture
+                .try_run(&fixture.spec(argv))
+                .map(|_| ())
+                .unwrap_err()
+        };
+        for name in ["no-such-program", "./missing.sh", "src/lib.rs", "src", ""] {
+            let error = error(&[name]);
+            assert!(
+                matches!(&error, StartError::NotFound { program } if program == name),
+                "{error:?}"
+            );
+        }
+        assert_eq!(fixture.run_shell("exit 127").end.exit_code, Some(127));
+
+        write_script(fixture, "broken", "#!/no/such/interpreter\n", 0o755);
+        let not_started = error(&["./broken"]);
         assert!(
-            matches!(&error, RunError::NotFound { program } if program == name),
+            matches!(&not_started, StartError::NotStarted { source, .. } if source.kind() == ErrorKind::NotFound),
+            "{not_started:?}"
+        );
+        let mut spec = fixture.spec(&["denied"]);
+        write_script(fixture, "../own/denied", "#!/bin/sh\n", 0o755);
+        spec.env = vec![("PATH".into(), fixture.path("own").into())];
+        let error = fixture.try_run(&spec).map(|_| ()).unwrap_err();
+        // A covered directory is empty.
+        let kind = match fixture.level {
+            Level::Full => ErrorKind::NotFound,
+            _ => ErrorKind::PermissionDenied,
+        };
+        assert!(
+            matches!(&error, StartError::NotStarted { source, .. } if source.kind() == kind),
             "{error:?}"
         );
-    }
-    assert_eq!(fixture.run_shell("exit 127").exit_code, Some(127));
-
-    write_script(&fixture, "broken", "#!/no/such/interpreter\n", 0o755);
-    let error = fixture.try_run(&fixture.spec(&["./broken"])).unwrap_err();
-    assert!(
-        matches!(&error, RunError::NotStarted { source, .. } if source.kind() == ErrorKind::NotFound),
-        "{error:?}"
-    );
-    let mut spec = fixture.spec(&["denied"]);
-    write_script(&fixture, "../own/denied", "#!/bin/sh\n", 0o755);
-    spec.path = fixture.path("own").to_str().unwrap().to_owned();
-    let error = fixture.try_run(&spec).unwrap_err();
-    assert!(
-        matches!(&error, RunError::NotStarted { source, .. } if source.kind() == ErrorKind::PermissionDenied),
-        "{error:?}"
-    );
+    });
 }
 
 #[test]
 fn a_program_below_the_root_gets_its_arguments_unchanged() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    write_script(
-        &fixture,
-        "check",
-        "#!/bin/sh\npwd; for a; do echo \"<$a>\"; done\n",
-        0o755,
-    );
-    let outcome = fixture.run(&fixture.spec(&["./check", "a b", "$HOME", ";", "*", ""]));
-    let root = fixture.path("work");
-    assert_eq!(
-        outcome.output_tail,
-        format!("{}\n<a b>\n<$HOME>\n<;>\n<*>\n<>\n", root.display())
-    );
+    at_both_levels(|fixture| {
+        let script = "#!/bin/sh\npwd; for a; do echo \"<$a>\"; done\n";
+        write_script(fixture, "check", script, 0o755);
+        let ran = fixture.run(&fixture.spec(&["./check", "a b", "$HOME", ";", "*", ""]));
+        let root = fixture.path("work");
+        assert_eq!(
+            ran.output,
+            format!("{}\n<a b>\n<$HOME>\n<;>\n<*>\n<>\n", root.display())
+        );
+    });
 }
 
 #[test]
 fn a_malformed_specification_is_refused() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new(Level::None);
+    let error = |spec| fixture.try_run(&spec).map(|_| ()).unwrap_err();
     for argv in [&[][..], &["a\0b"], &["x"; 257], &[&"x".repeat(70_000)]] {
         assert!(matches!(
-            fixture.try_run(&fixture.spec(argv)),
-            Err(RunError::Malformed(_))
+            error(fixture.spec(argv)),
+            StartError::Malformed(_)
         ));
     }
     let mut spec = fixture.spec(&["true"]);
     spec.env = vec![("A=B".into(), "c".into())];
-    assert!(matches!(
-        fixture.try_run(&spec),
-        Err(RunError::Malformed(_))
-    ));
+    assert!(matches!(error(spec), StartError::Malformed(_)));
+    let mut spec = fixture.spec(&["true"]);
+    spec.hide = vec!["relative".into()];
+    assert!(matches!(error(spec), StartError::Malformed(_)));
 }
 
+/// A toolchain starts, and a test of the package binds a port on the loopback interface.
 #[test]
 fn a_toolchain_builds_and_tests_a_package() {
-    let Some(fixture) = Fixture::with_sandbox() else {
-        return;
-    };
-    write_script(
-        &fixture,
-        "Cargo.toml",
-        "[package]\nname = \"small\"\nedition = \"2024\"\n",
-        0o644,
-    );
-    write_script(
-        &fixture,
-        "Cargo.lock",
-        "# This file is automatically @generated by Cargo.\n# It is not intended for manual editing.\nversion = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.0.0\"\n",
-        0o644,
-    );
-    write_script(
-        &fixture,
-        "src/lib.rs",
-        "#[test]\nfn works() {\n    assert_eq!(1 + 1, 2);\n}\n",
-        0o644,
-    );
-    let sysroot = Command::new("rustc")
-        .args(["--print", "sysroot"])
-        .output()
-        .unwrap();
-    let sysroot = String::from_utf8(sysroot.stdout).unwrap();
-    let sysroot = sysroot.trim();
-    let mut spec = fixture.spec(&["cargo", "test", "--offline", "--lib"]);
-    spec.read.push(sysroot.into());
-    spec.path = format!("{sysroot}/bin:{}", spec.path);
-    let outcome = fixture.run(&spec);
-    assert!(outcome.is_success(), "{}", outcome.output_tail);
-    assert!(
-        outcome.output_tail.contains("test works ... ok"),
-        "{}",
-        outcome.output_tail
-    );
+    at_both_levels(|fixture| {
+        write_script(
+            fixture,
+            "Cargo.toml",
+            "[package]\nname = \"small\"\nedition = \"2024\"\n",
+            0o644,
+        );
+        write_script(
+            fixture,
+            "Cargo.lock",
+            "# This file is automatically @generated by Cargo.\n# It is not intended for manual editing.\nversion = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.0.0\"\n",
+            0o644,
+        );
+        let binds = match fixture.level {
+            Level::Full => "std::net::TcpListener::bind(\"127.0.0.1:0\").unwrap();",
+            _ => "",
+        };
+        write_script(
+            fixture,
+            "src/lib.rs",
+            &format!("#[test]\nfn works() {{\n    {binds}\n}}\n"),
+            0o644,
+        );
+        let sysroot = Command::new("rustc")
+            .args(["--print", "sysroot"])
+            .output()
+            .unwrap();
+        let sysroot = String::from_utf8(sysroot.stdout).unwrap();
+        let sysroot = sysroot.trim();
+        let mut spec = fixture.spec(&["cargo", "test", "--offline", "--lib"]);
+        spec.read.push(sysroot.into());
+        let path = format!("{sysroot}/bin:/usr/local/bin:/usr/bin:/bin");
+        spec.env.push(("PATH".into(), path.into()));
+        let ran = fixture.run(&spec);
+        assert!(ran.is_success(), "{}", ran.output);
+        assert!(ran.output.contains("test works ... ok"), "{}", ran.output);
+    });
 }

@@ -4,17 +4,17 @@ use super::ToolContext;
 use super::plans::choose;
 use super::reading::denied;
 use super::writing::PlanChoice;
+use crate::command::{CommandOutcome, CommandSpec, Fence, Fingerprint, PathRules, run};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, planned};
 use crate::lock;
 use crate::notes::CallNotes;
 use crate::plan::Phase;
-use crate::preflight::{Fence, Fingerprint};
 use crate::protected::is_write_protected;
 use crate::role::Role;
 use crate::server::WorkspaceServer;
 use crate::state;
-use candor_sandbox::{CommandOutcome, PathRules, Spec, run, stop_channel};
+use candor_sandbox::{Hosts, Level, Network};
 use candor_secrets::redact;
 use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
@@ -102,12 +102,15 @@ fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutc
         };
         Some((env.name().to_owned(), value?))
     });
-    let spec = Spec {
+    let spec = CommandSpec {
         argv: argv.to_vec(),
         root: root.to_owned(),
         write: phase.writable.iter().map(PathBuf::from).collect(),
         env: env.collect(),
-        network: phase.network,
+        network: match phase.network {
+            true => Network::Proxy(Hosts::Any),
+            false => Network::Off,
+        },
         limits: checks.limits,
         read: checks.readable.clone(),
         hide: checks.never.clone(),
@@ -116,7 +119,7 @@ fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutc
         scratch: checks
             .scratch
             .join(format!("candor-{}", (server.config.ids)())),
-        allow_unsandboxed: checks.allow_unsandboxed,
+        least: checks.least,
     };
     let protected_paths =
         [state::LOG, ".candor", crate::plan::store::PLANS_DIR, ".git"].map(PathBuf::from);
@@ -135,23 +138,36 @@ fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutc
     let watched: Vec<_> = inside
         .chain(protected_state().map(|path| own.join(path)))
         .collect();
-    let before = Fingerprint::take(&watched)?;
-    let (handle, stop) = stop_channel()?;
-    let cancel = work.cx.cancel.clone();
-    let watch = tokio::runtime::Handle::current().spawn(async move {
-        cancel.cancelled().await;
-        drop(handle);
-    });
-    let ran = run(&spec, &rules, &checks.helper, &stop);
-    watch.abort();
-    let after = Fingerprint::take(&watched)?;
-    // A sandbox protects contents, but not modes; and other processes may change paths whose
-    // contents are not compared.
-    let changed = match &ran {
-        Ok(ran) if !ran.sandboxed => before.differences(&after),
-        _ => before.permissions(&after),
+    // Mounts protect everything at the full level.
+    let before = match checks.least {
+        Level::Full => None,
+        _ => Some(Fingerprint::take(&watched)?),
     };
-    let changed: Vec<_> = changed.into_iter().map(PathBuf::from).collect();
+    let cancel = work.cx.cancel.clone();
+    let runtime = tokio::runtime::Handle::current();
+    let mut watch = None;
+    let ran = run(&spec, &rules, &checks.helper, |handle| {
+        watch = Some(runtime.spawn(async move {
+            cancel.cancelled().await;
+            handle.stop();
+        }));
+    });
+    if let Some(watch) = watch {
+        watch.abort();
+    }
+    let changed = match (&before, &ran) {
+        (Some(before), Ok(ran)) if ran.held.level < Level::Full => {
+            let after = Fingerprint::take(&watched)?;
+            // Landlock protects contents, but not modes; and other processes may change paths whose
+            // contents are not compared.
+            let changed = match ran.held.level {
+                Level::None => before.differences(&after),
+                _ => before.permissions(&after),
+            };
+            changed.into_iter().map(PathBuf::from).collect()
+        }
+        _ => Vec::new(),
+    };
     match changed.is_empty() {
         true => Ok(ran?),
         false => Err(BrokenInvariant::Protected(changed).into()),

@@ -4,7 +4,7 @@ use super::directories::{Directories, DirectoryArgs, is_in};
 use crate::cli::CommandError;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
-use candor_sandbox::{Helper, Limits, SYSTEM_PATHS};
+use candor_sandbox::{Level, Limits, SYSTEM_PATHS};
 use candor_workspace::dialect::Workspace;
 use candor_workspace::path::Root;
 use candor_workspace::{
@@ -59,11 +59,24 @@ pub(in crate::cli) struct WorkspaceServeArgs {
     /// The time limit for a command of a plan, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     preflight_timeout: u32,
-    /// Run the commands of plans even if the kernel cannot confine them
-    #[arg(long)]
+    /// The weakest sandbox in which commands of plans may run
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = SandboxLevel::Full)]
+    sandbox: SandboxLevel,
+    /// Run the commands of plans even if the kernel cannot confine them, as --sandbox none does
+    #[arg(long, conflicts_with = "sandbox")]
     allow_unsandboxed_preflight: bool,
     #[command(flatten)]
     directories: DirectoryArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SandboxLevel {
+    /// Namespaces, a file tree of its own and filtered system calls
+    Full,
+    /// Landlock and filtered system calls
+    Landlock,
+    /// No sandbox, if the machine offers none
+    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -179,6 +192,16 @@ impl WorkspaceServeArgs {
         Ok(Some(signer))
     }
 
+    /// Returns the weakest level of the sandbox that is accepted.
+    fn least(&self) -> Level {
+        match self.sandbox {
+            _ if self.allow_unsandboxed_preflight => Level::None,
+            SandboxLevel::Full => Level::Full,
+            SandboxLevel::Landlock => Level::Landlock,
+            SandboxLevel::None => Level::None,
+        }
+    }
+
     fn checks(
         &self,
         directories: &Directories,
@@ -187,20 +210,16 @@ impl WorkspaceServeArgs {
         let system = SYSTEM_PATHS.iter().map(PathBuf::from);
         let readable = system.chain(toolchains().map(|(_, at)| at));
         Ok(CommandConfig {
-            helper: Helper {
-                // The running program, even if its file was replaced meanwhile.
-                program: PathBuf::from("/proc/self/exe"),
-                first_args: vec![String::from("internal-sandbox")],
-            },
+            helper: crate::cli::sandbox::helper(),
             readable: readable.chain(absolute(&self.preflight_read)?).collect(),
             never: never(directories, roots),
             path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
             lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
             scratch: std::env::temp_dir(),
             variable: Box::new(variable),
-            allow_unsandboxed: self.allow_unsandboxed_preflight,
+            least: self.least(),
             limits: Limits {
-                time: Duration::from_secs(self.preflight_timeout.into()),
+                time: Some(Duration::from_secs(self.preflight_timeout.into())),
                 ..Limits::default()
             },
         })

@@ -1,6 +1,6 @@
 //! Machines on which something fails: limits on a running process, and kernels that refuse a call.
 
-use candor_sandbox::{SandboxSupport, probe};
+use candor_sandbox::{Helper, Level, Offer, probe};
 use candor_testkit::user::with_settings_of;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
@@ -9,12 +9,34 @@ use std::thread;
 
 /// Returns true and reports the test as skipped if this kernel cannot confine the commands of a plan.
 pub(crate) fn lacks_sandbox() -> bool {
-    let SandboxSupport::Unavailable(reason) = probe() else {
+    let offer = offer();
+    if offer.level == Level::Full {
         return false;
-    };
-    candor_testkit::skip_for_kernel(reason);
+    }
+    let missing: Vec<String> = offer.missing.iter().map(ToString::to_string).collect();
+    candor_testkit::skip_for_kernel(missing.join("; "));
     true
 }
+
+/// Returns the sandbox that this machine offers.
+pub(crate) fn offer() -> Offer {
+    probe(&Helper {
+        program: env!("CARGO_BIN_EXE_candor").into(),
+        first_args: vec!["internal-sandbox".into()],
+    })
+}
+
+/// Runs `work` as if this machine offered no namespaces: commands then run at the level `landlock`.
+pub(crate) fn without_namespaces<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    with_failing_call(UNSHARE, Vec::new(), 1, work)
+}
+
+/// The number of the system call that makes namespaces.
+const UNSHARE: i64 = if cfg!(target_arch = "x86_64") {
+    272
+} else {
+    97
+};
 
 /// Limits a resource of a running process; `None` removes the limit.
 pub(crate) fn limit(pid: u32, resource: Resource, maximum: Option<u64>) {

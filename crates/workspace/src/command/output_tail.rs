@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 /// The last bytes of a stream.
 #[derive(Debug)]
-pub(crate) struct OutputTail {
+pub(super) struct OutputTail {
     bytes: Vec<u8>,
     limit: usize,
     total: u64,
 }
 
 impl OutputTail {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         OutputTail {
             bytes: Vec::new(),
             limit,
@@ -19,7 +19,7 @@ impl OutputTail {
         }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let fresh = &bytes[bytes.len().saturating_sub(self.limit)..];
         self.bytes.extend_from_slice(fresh);
@@ -30,12 +30,12 @@ impl OutputTail {
     }
 
     /// Returns the number of bytes that were pushed.
-    pub(crate) fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.total
     }
 
     /// Returns the end as text of at most `limit` bytes.
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let end = &self.bytes[self.bytes.len().saturating_sub(self.limit)..];
         let cut = self.total > end.len() as u64;
         let text = printable(without_half_character(end, cut));

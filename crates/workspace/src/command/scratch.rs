@@ -14,13 +14,13 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A directory that is removed on drop.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(super) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
     /// Creates the directory with `home` and `tmp` in it, for this user alone. Fails if it exists.
-    pub(crate) fn create(path: &Path) -> io::Result<Scratch> {
+    pub(super) fn create(path: &Path) -> io::Result<Scratch> {
         mkdirat(CWD, path, Mode::RWXU)?;
         let scratch = Scratch {
             path: path.canonicalize()?,
@@ -31,7 +31,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 

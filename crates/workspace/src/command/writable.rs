@@ -1,14 +1,40 @@
 //! Creates the writable directories of a command, by handle, so that no link leads elsewhere.
 
-use crate::outcome::WritableError;
-use crate::spec::PathRules;
+use super::run::PathRules;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
+use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
+/// The reason why a directory cannot be writable.
+#[derive(Debug)]
+pub enum WritableError {
+    /// The path is empty, absolute, or has a component such as `..`.
+    Malformed,
+    /// The rules forbid it, because it is, contains or lies in a protected path.
+    Protected,
+    /// The path is a link, or one of its parents is.
+    Link,
+    NotDirectory,
+    Io(io::Error),
+}
+
+impl fmt::Display for WritableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WritableError::Malformed => f.write_str("it is not a relative path below the root"),
+            WritableError::Protected => f.write_str("it is, holds or lies in a protected path"),
+            WritableError::Link => f.write_str("it is a link or lies behind one"),
+            WritableError::NotDirectory => f.write_str("it is not a directory"),
+            WritableError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Checks that a directory may be writable, and creates it if it is missing.
-pub(crate) fn create(root: &Path, path: &Path, rules: &PathRules<'_>) -> Result<(), WritableError> {
+pub(super) fn create(root: &Path, path: &Path, rules: &PathRules<'_>) -> Result<(), WritableError> {
     check(path, rules)?;
     let mut here = openat(CWD, root, HANDLE, Mode::empty()).map_err(writable_error)?;
     for component in path.components() {

@@ -1,20 +1,22 @@
 //! The Landlock rules: everything that is not granted is refused.
 
-use crate::job::{Grant, Right, StartFailure};
-use crate::outcome::SetupStep;
+use super::tree;
+use crate::error::SetupStep;
+use crate::job::{Job, Right, StartFailure};
+use crate::level::Level;
 use crate::probe;
+use crate::spec::Network;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Confines this thread, and so the command it becomes.
-pub(super) fn confine(root: &OwnedFd, grants: &[Grant], network: bool) -> Result<(), StartFailure> {
+pub(super) fn confine(job: &Job) -> Result<(), StartFailure> {
     let abi = probe::version();
     if abi < ABI::V3 {
         return Err(refused("this kernel's Landlock is missing or too old"));
@@ -24,7 +26,8 @@ pub(super) fn confine(root: &OwnedFd, grants: &[Grant], network: bool) -> Result
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))
         .map_err(failure)?;
-    if !network && abi >= ABI::V4 {
+    // A network namespace confines TCP already, and leaves the process its own loopback interface.
+    if job.level == Level::Landlock && job.network == Network::Off && abi >= ABI::V4 {
         rules = rules
             .handle_access(AccessNet::from_all(abi))
             .map_err(failure)?;
@@ -33,11 +36,16 @@ pub(super) fn confine(root: &OwnedFd, grants: &[Grant], network: bool) -> Result
         rules = rules.scope(Scope::from_all(abi)).map_err(failure)?;
     }
     let mut rules = rules.create().map_err(failure)?;
-    for grant in grants {
-        let Some((handle, is_directory)) = open(root, &grant.path.0)? else {
+    let listed = job
+        .grants
+        .iter()
+        .map(|grant| (grant.path.path(), grant.right));
+    let own = tree::own_paths(job.level);
+    for (path, right) in listed.chain(own.iter().map(|(path, right)| (Path::new(*path), *right))) {
+        let Some((handle, is_directory)) = open(path)? else {
             continue;
         };
-        let mut rights = rights(grant.right, abi);
+        let mut rights = rights(right, abi);
         if !is_directory {
             rights &= AccessFs::from_file(abi);
         }
@@ -81,15 +89,9 @@ fn rights(right: Right, abi: ABI) -> BitFlags<AccessFs> {
 
 /// Opens a path without following any link. Returns `None` if it is gone or has become a link; it is
 /// then not granted.
-fn open(root: &OwnedFd, path: &OsStr) -> Result<Option<(OwnedFd, bool)>, StartFailure> {
+fn open(path: &Path) -> Result<Option<(OwnedFd, bool)>, StartFailure> {
     let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = match Path::new(path).is_absolute() {
-        true => openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS),
-        false => {
-            let beneath = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
-            openat2(root, path, how, Mode::empty(), beneath)
-        }
-    };
+    let opened = openat2(CWD, path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     let handle = match opened {
         Ok(handle) => handle,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(None),

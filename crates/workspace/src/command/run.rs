@@ -1,0 +1,275 @@
+//! Runs one command of a plan: prepares its directories, starts it in the sandbox and reads its output.
+
+use super::hidden_files::{self, HiddenFilesError};
+use super::output_tail::OutputTail;
+use super::scratch::Scratch;
+use super::writable::{self, WritableError};
+use candor_sandbox::{
+    Ended, Held, Helper, Level, Limits, Network, RunError, Spec, StartError, StopHandle, start,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The number of bytes of a command's output that are kept, counted from the end.
+pub const OUTPUT_BYTES: usize = 8 * 1024;
+/// The time beyond the limit of a command until its output is given up.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A command of a plan.
+#[derive(Debug, Clone)]
+pub struct CommandSpec {
+    /// The program and its arguments. No shell interprets them.
+    pub argv: Vec<String>,
+    /// The working directory, canonical. The command may read it, except for the paths that
+    /// [`PathRules`] hides.
+    pub root: PathBuf,
+    /// Directories below the root that the command may change, relative to it. They are created if
+    /// missing.
+    pub write: Vec<PathBuf>,
+    /// Environment variables. They cannot replace `PATH`, `HOME` and `TMPDIR`.
+    pub env: Vec<(String, String)>,
+    pub network: Network,
+    pub limits: Limits,
+    /// Files and directories outside the root that the command may read. Missing ones are skipped.
+    pub read: Vec<PathBuf>,
+    /// Files and directories outside the root that the command can neither read nor write.
+    pub hide: Vec<PathBuf>,
+    /// `PATH`, in which the program is looked up.
+    pub path: String,
+    pub lang: String,
+    /// A directory that does not exist yet. It is created for this command, contains its `HOME` and
+    /// `TMPDIR`, and is removed afterwards.
+    pub scratch: PathBuf,
+    /// The weakest level of the sandbox that is acceptable.
+    pub least: Level,
+}
+
+/// The rules about paths below the root. Every path is relative to the root.
+#[derive(Clone, Copy)]
+pub struct PathRules<'a> {
+    /// Returns true if the command must not read a file or directory. It is not called for paths below
+    /// a hidden directory.
+    pub is_hidden: &'a dyn Fn(&Path) -> bool,
+    /// Returns true if a directory of [`CommandSpec::write`] may be writable.
+    pub can_be_writable: &'a dyn Fn(&Path) -> bool,
+}
+
+/// The outcome of a command that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutcome {
+    pub argv: Vec<String>,
+    /// `None` if a signal ended it.
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    pub timed_out: bool,
+    /// The end of its stdout and stderr, as text without control characters.
+    pub output_tail: String,
+    /// The number of bytes that it wrote in all.
+    pub output_bytes: u64,
+    /// The protection that held for it.
+    pub held: Held,
+    /// The connections that its proxy made.
+    pub connections: u64,
+    /// The requests that its proxy refused.
+    pub refused: u64,
+}
+
+impl CommandOutcome {
+    /// Returns true if it ended by itself with exit code 0.
+    pub fn is_success(&self) -> bool {
+        self.exit_code == Some(0) && !self.timed_out
+    }
+}
+
+/// An error that kept a command from running to its end.
+#[derive(Debug)]
+pub enum CommandError {
+    /// A directory of [`CommandSpec::write`] cannot be writable.
+    Writable { path: PathBuf, error: WritableError },
+    /// The root contains a hidden directory, or lies in one.
+    RootOverlapsHidden { path: PathBuf },
+    /// The root has more than [`MAX_ENTRIES`](super::MAX_ENTRIES) files.
+    TooManyEntries,
+    /// The sandbox did not start it.
+    Start(StartError),
+    /// A system call outside the sandbox failed.
+    Io {
+        step: &'static str,
+        source: io::Error,
+    },
+    /// Its end is not known.
+    Lost(RunError),
+    /// The caller stopped it; all of its processes were ended.
+    Stopped,
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommandError::Writable { path, error } => {
+                write!(f, "{} cannot be writable: {error}", path.display())
+            }
+            CommandError::RootOverlapsHidden { path } => write!(
+                f,
+                "the root and this program's own directory {} overlap",
+                path.display()
+            ),
+            CommandError::TooManyEntries => f.write_str(
+                "the workspace has too many files to look through; list build directories as writable",
+            ),
+            CommandError::Start(error) => error.fmt(f),
+            CommandError::Io { step, source } => write!(f, "{step}: {source}"),
+            CommandError::Lost(error) => error.fmt(f),
+            CommandError::Stopped => f.write_str("the command was stopped"),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+/// Runs the command and blocks until it has ended. None of its descendants is left afterwards. `on_start`
+/// gets the handle that stops it.
+pub fn run(
+    spec: &CommandSpec,
+    rules: &PathRules<'_>,
+    helper: &Helper,
+    on_start: impl FnOnce(StopHandle),
+) -> Result<CommandOutcome, CommandError> {
+    let mut hide = hidden_directories(spec)?;
+    for path in &spec.write {
+        writable::create(&spec.root, path, rules).map_err(|error| CommandError::Writable {
+            path: path.clone(),
+            error,
+        })?;
+    }
+    let hidden = hidden_files::find(&spec.root, &spec.write, rules.is_hidden);
+    hide.extend(hidden?.into_iter().map(|path| spec.root.join(path)));
+    let scratch = Scratch::create(&spec.scratch).map_err(at("making the temporary directory"))?;
+    let mut write: Vec<PathBuf> = spec.write.iter().map(|path| spec.root.join(path)).collect();
+    write.push(scratch.path().to_owned());
+    let started = Instant::now();
+    let sandbox = Spec {
+        argv: spec.argv.clone(),
+        cwd: spec.root.clone(),
+        env: environment(spec, scratch.path()),
+        read: spec.read.iter().chain([&spec.root]).cloned().collect(),
+        write,
+        hide,
+        network: spec.network.clone(),
+        limits: spec.limits,
+        least: spec.least,
+        merge_output: true,
+    };
+    let mut running = start(&sandbox, helper).map_err(CommandError::Start)?;
+    on_start(running.stop_handle());
+    drop(running.stdin());
+    let held = running.held().clone();
+    let mut tail = OutputTail::new(OUTPUT_BYTES);
+    let until = spec.limits.time.map(|time| started + time + GRACE);
+    let read = match running.stdout() {
+        Some(output) => read_to_end(output, &mut tail, until),
+        None => Ok(()),
+    };
+    let Ended {
+        exit_code,
+        signal,
+        timed_out,
+        stopped,
+        connections,
+        refused,
+        ..
+    } = running.wait().map_err(CommandError::Lost)?;
+    // The scratch directory is removed last, when nobody uses it any more.
+    drop(scratch);
+    if stopped {
+        return Err(CommandError::Stopped);
+    }
+    read.map_err(at("reading the output of the command"))?;
+    Ok(CommandOutcome {
+        argv: sandbox.argv,
+        exit_code,
+        signal,
+        timed_out,
+        output_tail: tail.text(),
+        output_bytes: tail.total(),
+        held,
+        connections,
+        refused,
+    })
+}
+
+fn at(step: &'static str) -> impl FnOnce(io::Error) -> CommandError {
+    move |source| CommandError::Io { step, source }
+}
+
+impl From<HiddenFilesError> for CommandError {
+    fn from(error: HiddenFilesError) -> Self {
+        match error {
+            HiddenFilesError::TooMany => CommandError::TooManyEntries,
+            HiddenFilesError::Io(source) => at("searching the workspace")(source),
+        }
+    }
+}
+
+/// Returns the hidden directories, canonical if they exist. None of them may overlap with the root.
+fn hidden_directories(spec: &CommandSpec) -> Result<Vec<PathBuf>, CommandError> {
+    let mut all = Vec::new();
+    for path in &spec.hide {
+        let canonical = resolve(path);
+        if canonical.starts_with(&spec.root) || spec.root.starts_with(&canonical) {
+            return Err(CommandError::RootOverlapsHidden { path: path.clone() });
+        }
+        all.push(canonical);
+    }
+    Ok(all)
+}
+
+/// Resolves the links in the part of the path that exists.
+fn resolve(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(canonical), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return canonical.join(rest);
+        }
+    }
+    path.to_path_buf()
+}
+
+/// Returns the variables of the specification, followed by those that they cannot replace.
+fn environment(spec: &CommandSpec, scratch: &Path) -> Vec<(String, OsString)> {
+    let fixed = ["PATH", "HOME", "TMPDIR"];
+    let mut env: Vec<(String, OsString)> = vec![("LANG".to_owned(), spec.lang.clone().into())];
+    let listed = spec.env.iter();
+    env.extend(
+        listed
+            .filter(|(name, _)| !fixed.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone().into())),
+    );
+    env.push(("PATH".to_owned(), spec.path.clone().into()));
+    env.push(("HOME".to_owned(), scratch.join("home").into()));
+    env.push(("TMPDIR".to_owned(), scratch.join("tmp").into()));
+    env
+}
+
+/// Reads the output to its end. The end comes when all processes of the command have ended.
+fn read_to_end(mut output: File, tail: &mut OutputTail, until: Option<Instant>) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let pause = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut watched = [PollFd::new(&output, PollFlags::IN)];
+        match poll(&mut watched, pause.as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => match output.read(&mut buffer)? {
+                0 => return Ok(()),
+                read => tail.push(&buffer[..read]),
+            },
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
