@@ -11,7 +11,7 @@ use candor_workspace::{
     CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer, bootstrap_failure,
 };
 use clap::{Args, ValueEnum};
-use std::io;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -111,6 +111,9 @@ impl WorkspaceServeArgs {
         self.check_out_of_reach(&config.roots)?;
         let server = WorkspaceServer::new(config, system_clock());
         let server = server.map_err(|fault| failed(&fault))?;
+        if self.role == Role::Executor {
+            announce_sandbox(self.least());
+        }
         Ok(stdio_server(server)?)
     }
 
@@ -224,6 +227,22 @@ impl WorkspaceServeArgs {
             },
         })
     }
+}
+
+/// Writes to stderr which sandbox commands will have, and what the machine lacks.
+fn announce_sandbox(least: Level) {
+    let offer = candor_sandbox::probe(&crate::cli::sandbox::helper());
+    let mut text = format!("sandbox: {}", offer.level);
+    for missing in &offer.missing {
+        text.push_str(&format!("; without {missing}"));
+    }
+    if offer.level < least {
+        text.push_str(&format!(
+            "; commands of plans will not run, because they need {least} (--sandbox)"
+        ));
+    }
+    // If stderr is closed, nobody can read it, and every failing call contains the same.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Returns the directories of cargo and rustup, and the variables that name them.

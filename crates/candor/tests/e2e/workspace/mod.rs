@@ -17,9 +17,9 @@ mod locking;
 mod obligations;
 mod ordinary_edits;
 mod race;
+mod recovery;
 mod requests;
 mod roles_and_roots;
-
-mod recovery;
+mod sandbox;
 mod several_processes;
 mod waiting;

@@ -32,7 +32,7 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
     assert_eq!(fixture.read("ws/src/a.rs"), "pub fn a() -> u8 { 1 }\n");
     assert!(!fixture.path("ws/README.md").exists());
 
-    assert_snapshot!(fixture.run_ok(&["status"]), @r"
+    assert_snapshot!(fixture.status(), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   executor (WINDSURF)  SESSION  CLIENT, last call INSTANT
@@ -52,4 +52,14 @@ async fn from_a_fresh_repository_to_the_first_approved_edit_in_three_commands() 
     let status: Value = serde_json::from_str(&fixture.run_ok(&["status", "--json"])).unwrap();
     assert_eq!(status["plans"][0]["approved"], true);
     assert_eq!(status["log"]["verified"]["ok"], true);
+    let sandbox = &status["sandbox"];
+    let keys: Vec<&String> = sandbox.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        ["level", "namespaces", "landlock", "seccomp", "missing"]
+    );
+    if sandbox["level"] == "full" {
+        let all = ["user", "mount", "pid", "ipc", "net", "uts"];
+        assert_eq!(sandbox["namespaces"], json!(all));
+    }
 }

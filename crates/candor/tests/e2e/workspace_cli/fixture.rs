@@ -85,6 +85,16 @@ impl OwnerFixture {
         self.normalize(&String::from_utf8(ended.stdout).unwrap())
     }
 
+    /// Returns the status without the lines about the sandbox, which differ between machines.
+    pub(crate) fn status(&self) -> String {
+        let text = self.run_ok(&["status"]);
+        assert!(text.contains("\n  sandbox   "), "{text}");
+        let other = text.lines().filter(|line| {
+            !line.starts_with("  sandbox ") && !line.starts_with("            without ")
+        });
+        other.map(|line| format!("{line}\n")).collect()
+    }
+
     /// Runs a command that must fail and print nothing on stdout. Returns its stderr.
     pub(crate) fn run_err(&self, arguments: &[&str]) -> String {
         self.normalize(&fixture::run_err(self.candor(arguments)))

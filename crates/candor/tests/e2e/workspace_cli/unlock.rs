@@ -20,7 +20,7 @@ async fn unlock_shows_the_reason_and_unlocks() {
     let locked = agent.call_err("write_file", edit.clone()).await;
     assert_eq!(locked["error_code"], "SESSION_LOCKED");
     agent.end().await;
-    assert_snapshot!(fixture.run_ok(&["status"]), @r"
+    assert_snapshot!(fixture.status(), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   executor (WINDSURF)  SESSION  CLIENT, last call INSTANT

@@ -5,6 +5,7 @@ mod text;
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use crate::cli::{CommandError, print};
+use candor_sandbox::{Level, Missing, Namespace};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::lock::{self, LockError};
 use candor_workspace::plan::store::StoredPlan;
@@ -38,6 +39,30 @@ struct Status {
     damaged: Vec<DamagedPlan>,
     omitted: usize,
     log: log::LogStatus,
+    sandbox: SandboxStatus,
+}
+
+/// The sandbox that this machine offers to the commands of plans.
+#[derive(Serialize)]
+struct SandboxStatus {
+    level: Level,
+    namespaces: Vec<Namespace>,
+    landlock: Option<u8>,
+    seccomp: bool,
+    missing: Vec<Missing>,
+}
+
+impl SandboxStatus {
+    fn probe() -> SandboxStatus {
+        let offer = candor_sandbox::probe(&crate::cli::sandbox::helper());
+        SandboxStatus {
+            level: offer.level,
+            namespaces: offer.namespaces,
+            landlock: offer.landlock,
+            seccomp: offer.seccomp,
+            missing: offer.missing,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -124,6 +149,7 @@ impl Status {
             damaged: damaged.collect(),
             omitted: listing.omitted,
             log,
+            sandbox: SandboxStatus::probe(),
         })
     }
 }

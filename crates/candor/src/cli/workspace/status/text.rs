@@ -4,6 +4,7 @@ use super::log::{CheckpointStatus, StatusLine};
 use super::{LockStatus, PlanStatus, Status};
 use crate::cli::workspace::opened::SHORT;
 use candor_audit::{CheckpointVerdict, Completeness};
+use candor_sandbox::Level;
 use candor_workspace::Role;
 use candor_workspace::plan::visible;
 use std::fmt::Write as _;
@@ -70,6 +71,19 @@ impl Status {
         }
         if let Some(journal) = &self.journal {
             let _ = writeln!(out, "  journal   {}", visible(journal));
+        }
+        self.sandbox(out);
+    }
+
+    fn sandbox(&self, out: &mut String) {
+        let style = if self.sandbox.level == Level::Full {
+            GOOD
+        } else {
+            BAD
+        };
+        let _ = writeln!(out, "  sandbox   {style}{}{style:#}", self.sandbox.level);
+        for missing in &self.sandbox.missing {
+            let _ = writeln!(out, "            without {missing}");
         }
     }
 
