@@ -112,6 +112,10 @@ fn generated_files(root: &Path) -> Result<Vec<GeneratedFile>, Error> {
             "schemas/workspace-audit-line.schema.json",
             pretty_json(&candor_workspace::line_schema()),
         ),
+        GeneratedFile::new(
+            "schemas/workspace-audit-line-2.schema.json",
+            pretty_json(&candor_workspace::line_schema_v2()),
+        ),
     ]);
     Ok(files)
 }

@@ -147,6 +147,8 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
         checkpoint_to: Vec::new(),
         signer: None,
         require_checkpoint: false,
+        max_rate: None,
+        log_max: candor_workspace::LOG_MAX,
         signers,
         person_flags: Vec::new(),
         lock_after: LOCK_AFTER,

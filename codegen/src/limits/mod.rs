@@ -278,11 +278,10 @@ fn schema_limits() -> Vec<Limit> {
 
 fn context_limits() -> Vec<Limit> {
     use candor_context::{
-        LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CHANGED_SOURCES, MAX_CONTENT,
-        MAX_DOCUMENTS, MAX_ENTRIES, MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN,
-        MAX_PROBLEMS, MAX_QUERY, MAX_RECENT, MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED,
-        MAX_SKIPPED, MAX_UNCOUNTED_ANSWER, MAX_WAITING_ANSWERS, QUIET_TIME, RETRY_INTERVAL,
-        SEARCH_INTERVAL, Tokenizer, WALK_INTERVAL, passages,
+        LONGEST_WAIT, MAX_ANSWER, MAX_AT_WORK, MAX_BUDGET, MAX_CONTENT, MAX_DOCUMENTS, MAX_ENTRIES,
+        MAX_GLOBS, MAX_INSTRUCTIONS, MAX_LIST_FILE, MAX_OPEN, MAX_PROBLEMS, MAX_QUERY, MAX_RECENT,
+        MAX_RESOURCE, MAX_RESOURCES, MAX_SEARCHED, MAX_SERVED, MAX_SKIPPED, MAX_UNCOUNTED_ANSWER,
+        MAX_WAITING_ANSWERS, QUIET_TIME, RETRY_INTERVAL, SEARCH_INTERVAL, Tokenizer, passages,
     };
     vec![
         limit(
@@ -330,18 +329,6 @@ fn context_limits() -> Vec<Limit> {
             ),
             "the update starts",
             "update_waits_for_quiet_but_not_forever",
-        ),
-        limit(
-            "changed files that a watched update looks at alone",
-            MAX_CHANGED_SOURCES,
-            "it goes through all directories",
-            "other_and_old_sources_need_a_walk",
-        ),
-        limit(
-            "the time after which a watched update goes through all directories",
-            format!("{} s", WALK_INTERVAL.as_secs()),
-            "the next update does",
-            "other_and_old_sources_need_a_walk",
         ),
         limit(
             "the time after which an update that the system has failed is tried again",

@@ -506,6 +506,24 @@ pub(super) fn log_limits() -> Vec<Limit> {
             "missing_and_swapped_files_of_a_large_log_are_noticed",
         ),
         limit(
+            "calls a second (`--max-rate`)",
+            candor_workspace::MAX_RATE,
+            "further calls wait",
+            "calls_beyond_the_burst_wait_at_the_even_pace",
+        ),
+        limit(
+            "calls at once after a pause",
+            candor_workspace::BURST,
+            "further calls wait",
+            "p12_further_calls_wait_and_none_is_refused",
+        ),
+        limit(
+            "the log of a workspace (`--log-max`)",
+            format!("{} GiB", candor_workspace::LOG_MAX / (1024 * 1024 * 1024)),
+            "`AUDIT_LOG_FAILED`",
+            "p12_full_log_stops_every_call_but_two",
+        ),
+        limit(
             "directories of checkpoints that a workspace remembers",
             candor_workspace::log_checkpoints::MAX_CHECKPOINT_PLACES,
             "`SESSION_INITIALIZATION_FAILED`",

@@ -8,6 +8,7 @@ use crate::file_end::{self, FileEnd, MAX_BATCH};
 use crate::hash::Hash;
 use crate::line::{self, MAX_LINE};
 use crate::log_files::{LogFiles, read_range};
+use crate::move_log;
 use crate::quarantine;
 use crate::verify::contains_checkpoint;
 use candor_disk::{Disk, DiskFile};
@@ -45,6 +46,8 @@ pub enum AppendError {
     Broken(u64),
     /// A quarantine of the log was started and not finished; it has to be finished first.
     Quarantined,
+    /// The log was moved to another directory.
+    Moved,
     /// The disk failed, and the line is not in the log.
     Failed(Arc<io::Error>),
     /// The disk failed. It is not known whether the line is in the log until the log is opened
@@ -61,6 +64,7 @@ impl fmt::Display for AppendError {
             AppendError::TooLong => out.write_str("the line is too long"),
             AppendError::Broken(seq) => write!(out, "the log is broken behind its line {seq}"),
             AppendError::Quarantined => out.write_str("the log is being put into quarantine"),
+            AppendError::Moved => out.write_str("the log was moved to another directory"),
             AppendError::Failed(error) => write!(out, "the log could not be written: {error}"),
             AppendError::Unsure(error) => {
                 write!(out, "whether the log was written is not known: {error}")
@@ -110,6 +114,8 @@ pub(crate) struct LogWriter<D: Disk> {
     known: FileEnd,
     /// The hash of the first line, once it has been read.
     chain: Option<Hash>,
+    /// The hash of a first line that was moved away.
+    pub(crate) retired_chain: Option<Hash>,
     reserved: u64,
     /// Torn bytes that were moved aside and are not reported in the log yet.
     unreported: Option<TornBytes>,
@@ -133,6 +139,7 @@ impl<D: Disk> LogWriter<D> {
             lock_file: None,
             known: FileEnd::UNKNOWN,
             chain: None,
+            retired_chain: None,
             reserved: 0,
             unreported: None,
             unsure: false,
@@ -150,7 +157,7 @@ impl<D: Disk> LogWriter<D> {
     }
 
     /// Runs `work` while the log's lock is held.
-    fn with_lock<T>(
+    pub(crate) fn with_lock<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, AppendError>,
     ) -> Result<T, AppendError> {
@@ -177,13 +184,16 @@ impl<D: Disk> LogWriter<D> {
         if self.chain.is_none() {
             let first = self.files.first_line()?;
             let first = first.and_then(|text| line::read(&text));
-            self.chain = first.map(|fields| fields.hash);
+            self.chain = match first {
+                Some(fields) if fields.seq > 1 => self.retired_chain,
+                first => first.map(|fields| fields.hash),
+            };
         }
         let last = AppendReceipt { seq, hash };
         Ok(self.chain.map(|chain| LogPosition { chain, last }))
     }
 
-    fn write(
+    pub(crate) fn write(
         &mut self,
         batch: Vec<Map<String, Value>>,
     ) -> Result<Vec<Result<AppendReceipt, AppendError>>, AppendError> {
@@ -193,6 +203,9 @@ impl<D: Disk> LogWriter<D> {
         }
         if quarantine::is_unfinished(&self.files)? {
             return Err(AppendError::Quarantined);
+        }
+        if move_log::is_moved(&self.files)? {
+            return Err(AppendError::Moved);
         }
         let mut file = self.files.open_current()?;
         let mut end = match file_end::find_appended::<D>(&file, &self.known)? {
@@ -278,7 +291,10 @@ impl<D: Disk> LogWriter<D> {
     /// Finds the end of a log that may have been torn, and repairs it. Checks the log against its
     /// checkpoints.
     fn recover(&mut self, file: &D::File) -> Result<FileEnd, AppendError> {
-        self.chain = None;
+        if let Some(chain) = self.chain.take() {
+            // If the first line is moved away meanwhile, the chain is still known.
+            self.retired_chain = Some(chain);
+        }
         let found = file_end::find(&self.files, file)?;
         let mut end = found.map_err(|end| AppendError::Broken(end.seq))?;
         // A line that a checkpoint names was durable: a crash cannot remove it.

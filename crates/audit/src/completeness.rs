@@ -10,7 +10,10 @@ use crate::hash::Hash;
 use crate::line::{self, MAX_LINE};
 use crate::log_files::{LogFiles, read_range};
 use crate::read::log_size;
-use crate::verify::{LogFlaw, Verification, contains_checkpoint, verify_against, verify_from};
+use crate::retire::LogAnchor;
+use crate::verify::{
+    LogFlaw, Verification, contains_checkpoint, verify_after, verify_from, verify_retired,
+};
 use candor_disk::{Disk, DiskFile};
 use serde::Serialize;
 use ssh_key::PublicKey;
@@ -71,6 +74,8 @@ pub enum CheckpointVerdict {
     Rewritten,
     /// The chain is broken before its line.
     NotReached,
+    /// Its line was moved away with [`retire`](crate::retire()), and the files were not given.
+    Retired,
     /// It has no signature although a key is expected.
     Unsigned,
     /// Its signature is invalid, or made with another key.
@@ -84,7 +89,8 @@ pub enum CheckpointVerdict {
 impl CheckpointVerdict {
     /// Returns true if the checkpoint was compared and contradicts the log, or cannot be trusted.
     pub fn is_contradiction(self) -> bool {
-        !matches!(self, CheckpointVerdict::Agrees | CheckpointVerdict::Gone)
+        use CheckpointVerdict::{Agrees, Gone, Retired};
+        !matches!(self, Agrees | Gone | Retired)
     }
 }
 
@@ -147,15 +153,33 @@ impl LogJudgement {
     }
 }
 
-/// Verifies the log of this name and compares it with every known checkpoint. If `keys` are given,
-/// each checkpoint must be signed with one of them; otherwise a signature must only be valid.
+/// Everything that is known about a log outside of it.
+#[derive(Debug)]
+pub struct LogEvidence<'a, D> {
+    pub checkpoints: Vec<KnownCheckpoint>,
+    /// If there are keys, each checkpoint must be signed with one of them; otherwise a signature must only
+    /// be valid.
+    pub keys: &'a [PublicKey],
+    /// The anchor of files that were moved away.
+    pub anchor: Option<&'a LogAnchor>,
+    /// The directory of these files, if they are to be verified too.
+    pub retired: Option<&'a D>,
+}
+
+/// Verifies the log of this name and compares it with everything that is known about it.
 pub fn judge<D: Disk + Clone>(
     disk: &D,
     name: &str,
-    known: Vec<KnownCheckpoint>,
-    keys: &[PublicKey],
+    evidence: LogEvidence<'_, D>,
     part: JudgedPart,
 ) -> io::Result<LogJudgement> {
+    let LogEvidence {
+        checkpoints: known,
+        keys,
+        anchor,
+        retired,
+    } = evidence;
+    let anchor = anchor.filter(|anchor| !is_new_chain(&LogFiles::new(disk.clone(), name), anchor));
     let trusted: Vec<Checkpoint> = known
         .iter()
         .filter_map(KnownCheckpoint::checkpoint)
@@ -163,13 +187,26 @@ pub fn judge<D: Disk + Clone>(
         .cloned()
         .collect();
     let files = LogFiles::new(disk.clone(), name);
-    let verification = match part {
-        JudgedPart::WholeLog => verify_against(disk.clone(), name, &trusted)?,
+    let mut verification = match part {
+        JudgedPart::WholeLog => verify_after(disk.clone(), name, &trusted, anchor)?,
         JudgedPart::SinceNewestCheckpoint => {
-            verify_since_newest(disk, &files, &trusted, SMALL_LOG)?
+            verify_since_newest(disk, &files, &trusted, anchor, SMALL_LOG)?
         }
     };
-    let first_hash = first_hash(&files)?;
+    let mut retired_files = None;
+    if let (Some(retired), Some(anchor)) = (retired, anchor) {
+        let verified = verify_retired(retired.clone(), name, anchor, &trusted)?;
+        match verified.flaw {
+            Some(_) => verification = verified,
+            None => {
+                verification.files += verified.files;
+                verification.lines += verified.lines.min(anchor.seq);
+                verification.bytes += verified.bytes;
+            }
+        }
+        retired_files = Some(LogFiles::new(retired.clone(), name));
+    }
+    let first_hash = first_hash(&files, anchor)?;
     let mut checkpoints = Vec::with_capacity(known.len());
     for known in known {
         let verdict = match &known.content {
@@ -180,7 +217,18 @@ pub fn judge<D: Disk + Clone>(
                 None if first_hash.is_some_and(|first| first != checkpoint.chain) => {
                     CheckpointVerdict::Rewritten
                 }
-                None => compare(&files, checkpoint, &verification)?,
+                None => match (anchor, &retired_files) {
+                    (Some(anchor), _) if checkpoint.receipt() == anchor.receipt() => {
+                        CheckpointVerdict::Agrees
+                    }
+                    (Some(anchor), None) if checkpoint.seq < anchor.seq => {
+                        CheckpointVerdict::Retired
+                    }
+                    (Some(anchor), Some(files)) if checkpoint.seq <= anchor.seq => {
+                        compare(files, checkpoint, &verification)?
+                    }
+                    _ => compare(&files, checkpoint, &verification)?,
+                },
             },
         };
         checkpoints.push((known, verdict));
@@ -193,7 +241,7 @@ pub fn judge<D: Disk + Clone>(
         [] => Completeness::Unchecked,
         all if all
             .iter()
-            .any(|(_, verdict)| *verdict == CheckpointVerdict::Gone) =>
+            .any(|(_, verdict)| *verdict != CheckpointVerdict::Agrees) =>
         {
             Completeness::Unchecked
         }
@@ -206,8 +254,22 @@ pub fn judge<D: Disk + Clone>(
     })
 }
 
+/// Returns true if the log begins with the first line of another chain, as after a quarantine, so that the
+/// anchor is of an earlier log.
+fn is_new_chain<D: Disk>(files: &LogFiles<D>, anchor: &LogAnchor) -> bool {
+    let first = files.first_line().ok().flatten();
+    let first = first.and_then(|text| line::read(&text));
+    first.is_some_and(|first| first.seq == 1 && first.hash != anchor.chain)
+}
+
 /// Returns the hash of the first line, which identifies the chain, if there is one.
-fn first_hash<D: Disk>(files: &LogFiles<D>) -> io::Result<Option<Hash>> {
+fn first_hash<D: Disk>(
+    files: &LogFiles<D>,
+    anchor: Option<&LogAnchor>,
+) -> io::Result<Option<Hash>> {
+    if let Some(anchor) = anchor {
+        return Ok(Some(anchor.chain));
+    }
     let first = files.first_line()?;
     Ok(first
         .and_then(|text| line::read(&text))
@@ -220,28 +282,40 @@ fn verify_since_newest<D: Disk + Clone>(
     disk: &D,
     files: &LogFiles<D>,
     trusted: &[Checkpoint],
+    anchor: Option<&LogAnchor>,
     small: u64,
 ) -> io::Result<Verification> {
-    let whole = || verify_against(disk.clone(), &files.name, trusted);
+    let whole = || verify_after(disk.clone(), &files.name, trusted, anchor);
+    let anchored = anchor.map_or(0, |anchor| anchor.seq);
     let Some(newest) = trusted.iter().max_by_key(|checkpoint| checkpoint.seq) else {
         return whole();
     };
-    if log_size(disk.clone(), &files.name)?.bytes <= small || !files_follow(files)? {
+    if log_size(disk.clone(), &files.name)?.bytes <= small || !files_follow(files, anchor)? {
         return whole();
     }
-    let first = first_hash(files)?;
-    for checkpoint in trusted {
+    let first = first_hash(files, anchor)?;
+    for checkpoint in trusted
+        .iter()
+        .filter(|checkpoint| checkpoint.seq > anchored)
+    {
         if first != Some(checkpoint.chain) || !contains_checkpoint(files, checkpoint)? {
             return whole();
         }
     }
-    verify_from(disk.clone(), &files.name, newest)
+    if newest.seq <= anchored {
+        return whole();
+    }
+    let rest = verify_from(disk.clone(), &files.name, newest)?;
+    match rest.flaw {
+        None | Some(LogFlaw::Torn(_)) => Ok(rest),
+        Some(_) => whole(),
+    }
 }
 
 /// Returns true if the first line of each file follows the last line of the file before.
-fn files_follow<D: Disk>(files: &LogFiles<D>) -> io::Result<bool> {
-    let mut end = Some(ChainEnd::START);
-    for part in files.list()? {
+fn files_follow<D: Disk>(files: &LogFiles<D>, anchor: Option<&LogAnchor>) -> io::Result<bool> {
+    let mut end = Some(anchor.map_or(ChainEnd::START, LogAnchor::end));
+    for part in files.list_after(anchor)? {
         let file = part.open(files)?;
         let length = file.len()?;
         if length == 0 {
@@ -301,9 +375,10 @@ pub fn checkpoint_verified_end<D: Disk>(
     disk: D,
     name: &str,
     last: AppendReceipt,
+    anchor: Option<&LogAnchor>,
     checkpoints: &CheckpointWriter,
 ) -> io::Result<()> {
-    let Some(chain) = first_hash(&LogFiles::new(disk, name))? else {
+    let Some(chain) = first_hash(&LogFiles::new(disk, name), anchor)? else {
         return Err(io::ErrorKind::NotFound.into());
     };
     let position = LogPosition { chain, last };
@@ -337,7 +412,7 @@ mod tests {
     fn flaw(disk: &SimDisk, checkpoint: &Checkpoint) -> Option<LogFlaw> {
         let files = LogFiles::new(disk.clone(), "log");
         let trusted = std::slice::from_ref(checkpoint);
-        let verified = verify_since_newest(disk, &files, trusted, 0).unwrap();
+        let verified = verify_since_newest(disk, &files, trusted, None, 0).unwrap();
         verified.flaw
     }
 

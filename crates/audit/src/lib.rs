@@ -18,8 +18,10 @@ mod line;
 mod line_scanner;
 mod log;
 mod log_files;
+mod move_log;
 mod quarantine;
 mod read;
+mod retire;
 mod verify;
 #[cfg(test)]
 mod write_costs;
@@ -32,13 +34,15 @@ pub use checkpoint::{
 pub use checkpoint_file::CheckpointFile;
 pub use checkpoint_thread::{CHECKPOINT_EVERY, CHECKPOINT_LINES, CheckpointWriter};
 pub use completeness::{
-    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogJudgement,
-    SMALL_LOG, checkpoint_verified_end, judge,
+    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogEvidence,
+    LogJudgement, SMALL_LOG, checkpoint_verified_end, judge,
 };
 pub use hash::Hash;
 pub use line::MAX_LINE;
 pub use log::{Log, LogOptions, MAX_WAITING, OpenError, TornBytes};
+pub use move_log::{LogMove, move_log};
 pub use quarantine::{QuarantineError, QuarantinedLog, quarantine};
 pub use read::{LinePage, LogLine, LogLineReader, LogSize, last_lines, lines, log_size, page};
+pub use retire::{LogAnchor, RetiredFiles, Retirement, retire};
 pub use ssh_key::{PrivateKey, PublicKey};
-pub use verify::{LogFlaw, Verification, verify, verify_against, verify_from};
+pub use verify::{LogFlaw, Verification, verify, verify_against, verify_from, verify_retired};

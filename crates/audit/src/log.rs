@@ -6,6 +6,7 @@ use crate::append::{AppendError, AppendReceipt, LogWriter, TornEntry};
 use crate::checkpoint::LogPosition;
 use crate::checkpoint_thread::{CheckpointThread, CheckpointWriter, PositionSender};
 use crate::log_files::LogFiles;
+use crate::retire::LogAnchor;
 use candor_disk::Disk;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -39,6 +40,8 @@ pub struct LogOptions {
     pub torn_entry: Box<TornEntry>,
     /// Writes checkpoints. If absent, there are none.
     pub checkpoints: Option<CheckpointWriter>,
+    /// The anchor of files that were moved away.
+    pub anchor: Option<LogAnchor>,
 }
 
 impl Default for LogOptions {
@@ -54,6 +57,7 @@ impl Default for LogOptions {
                 members
             }),
             checkpoints: None,
+            anchor: None,
         }
     }
 }
@@ -131,6 +135,7 @@ impl Log {
         let checkpoints = options.checkpoints.map(Arc::new);
         let mut writer = LogWriter::new(files, options.rotate_at, patience, torn_entry);
         writer.checkpoints = checkpoints.clone();
+        writer.retired_chain = options.anchor.map(|anchor| anchor.chain);
         let last = writer.settle()?;
         let checkpoint_thread = match checkpoints {
             Some(writer) => Some(CheckpointThread::start(name, last, writer)?),

@@ -7,6 +7,7 @@ use crate::find_line::{LinePosition, find_line};
 use crate::line;
 use crate::line_scanner::{LineScanner, ScannedLine};
 use crate::log_files::{LogFile, LogFiles};
+use crate::retire::LogAnchor;
 use candor_disk::{Disk, DiskFile};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -73,9 +74,46 @@ pub fn verify_against<D: Disk>(
     name: &str,
     checkpoints: &[Checkpoint],
 ) -> io::Result<Verification> {
+    verify_after(disk, name, checkpoints, None)
+}
+
+/// As [`verify_against`], for a log whose lines up to the anchor were moved away.
+pub(crate) fn verify_after<D: Disk>(
+    disk: D,
+    name: &str,
+    checkpoints: &[Checkpoint],
+    anchor: Option<&LogAnchor>,
+) -> io::Result<Verification> {
+    let files = LogFiles::new(disk, name);
+    let parts = files.list_after(anchor)?;
+    let end = anchor.map_or(ChainEnd::START, LogAnchor::end);
+    let mut verifier = Verifier::new(end, checkpoints);
+    verifier.named.retain(|named| named.seq > end.seq);
+    verifier.verify_files(&files, parts, 0)
+}
+
+/// Verifies the files of a log that were moved to this disk: they must contain every line up to the
+/// anchor.
+pub fn verify_retired<D: Disk>(
+    disk: D,
+    name: &str,
+    anchor: &LogAnchor,
+    checkpoints: &[Checkpoint],
+) -> io::Result<Verification> {
     let files = LogFiles::new(disk, name);
     let parts = files.list()?;
-    Verifier::new(ChainEnd::START, checkpoints).verify_files(&files, parts, 0)
+    let mut verifier = Verifier::new(ChainEnd::START, checkpoints);
+    let (seq, hash) = (anchor.seq, anchor.hash);
+    verifier.named.retain(|named| named.seq <= seq);
+    let first = AppendReceipt {
+        seq: 1,
+        hash: anchor.chain,
+    };
+    verifier.named.extend([first, AppendReceipt { seq, hash }]);
+    verifier
+        .named
+        .sort_unstable_by_key(|receipt| std::cmp::Reverse(receipt.seq));
+    verifier.verify_files(&files, parts, 0)
 }
 
 /// As [`verify_against`], by the holder of the log's lock.

@@ -26,7 +26,6 @@ pub use build::freshness::{Comparison, Freshness, status};
 pub use build::quiet_time::{LONGEST_WAIT, QUIET_TIME};
 pub use build::seal::seal;
 pub use build::source_filter::{InvalidGlob, MAX_GLOBS, Preset, SourceFilter};
-pub use build::source_memory::{MAX_CHANGED_SOURCES, WALK_INTERVAL};
 pub use build::updater::{RETRY_INTERVAL, StopSignal, UpdateReports, Updater};
 pub use dialect::REGISTRY;
 pub use dialect::v1::REGISTRY as REGISTRY_V1;

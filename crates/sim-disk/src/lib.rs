@@ -21,12 +21,14 @@ mod disk_state;
 mod file_content;
 mod journal;
 mod seeded_random;
+mod subdirectory;
 mod survival;
 mod trials;
 
 pub use counting_disk::{CountingDisk, CountingFile, DiskCounts};
 pub use disk_fault::DiskFault;
 pub use journal::{DiskEvent, DiskOperation};
+pub use subdirectory::Subdirectory;
 pub use survival::Survival;
 pub use trials::{TrialFailure, TrialSummary, Trials, for_every_operation};
 

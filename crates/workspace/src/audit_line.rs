@@ -1,8 +1,9 @@
 //! Builds the lines of the audit log: which actor did something, under which plan, with which
 //! result. Lines contain lengths and hashes, no contents.
 
+use crate::command_starts::CommandStart;
 use crate::dialect::Workspace;
-use crate::notes::{CallNotes, Notes, Subject};
+use crate::notes::{CallNotes, CommandRecord, Notes, Subject};
 use crate::owner_actions::OwnerAction;
 use crate::role::Role;
 use crate::write::{Settlement, hash_of};
@@ -13,7 +14,15 @@ use candor_street::{Call, CallOutcome, CallRecord};
 use serde_json::{Map, Number, Value, json};
 
 /// The version of a line's form.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
+
+/// The `tool_name` of the line that is written before the commands of a call start.
+pub(crate) const START_TOOL: &str = "command_start";
+
+/// The maximum number of characters of an argument of a command that are recorded, and of all of them if
+/// they are many.
+const ARGUMENT_CHARS: usize = 1024;
+const ARGUMENTS_CHARS: usize = 16 * 1024;
 
 /// The maximum number of characters of a request id or a client name that are recorded.
 pub(crate) const NAME_CHARS: usize = 256;
@@ -43,19 +52,8 @@ pub(crate) fn call_line(
     set("effect", json!(entry.effect));
     let took = u64::try_from(entry.took.as_micros()).unwrap_or(MAX_EXACT);
     set("duration_us", json!(took.min(MAX_EXACT)));
-    set("subject", subject(&notes.subjects));
-    set("approval", json!(notes.approval));
-    set("plan_hash", json!(notes.plan_hash));
-    set("phase_id", json!(notes.phase_id));
-    if let Some(call) = entry.call {
-        set("request_id", json!(redact_and_cut(&call.id)));
-        let args_hash = notes.args_hash.clone();
-        set(
-            "args_hash",
-            json!(args_hash.unwrap_or_else(|| self::args_hash(call))),
-        );
-        set("actor", actor_json(actor, Some(call)));
-    }
+    set_notes(&mut line, actor, entry.call, notes);
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
     match &entry.outcome {
         CallOutcome::Done(_) => {
             set("cause", plain(json!(notes.cause)));
@@ -86,6 +84,88 @@ pub(crate) fn call_line(
     line
 }
 
+/// Sets the members that a call and its start have in common.
+fn set_notes(line: &mut Map<String, Value>, actor: &Actor, call: Option<&Call>, notes: &Notes) {
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    set("subject", subject(&notes.subjects));
+    set("approval", json!(notes.approval));
+    set("plan_hash", json!(notes.plan_hash));
+    set("phase_id", json!(notes.phase_id));
+    set(
+        "commands",
+        json!(notes.commands.as_deref().map(cut_commands)),
+    );
+    set("sandbox", plain(json!(notes.sandbox)));
+    if let Some(call) = call {
+        set("request_id", json!(redact_and_cut(&call.id)));
+        let args_hash = notes.args_hash.clone();
+        set(
+            "args_hash",
+            json!(args_hash.unwrap_or_else(|| self::args_hash(call))),
+        );
+        set("actor", actor_json(actor, Some(call)));
+    }
+}
+
+/// Builds the line that is durable before the first command of a call starts.
+pub(crate) fn command_start_line(
+    actor: &Actor,
+    session: &str,
+    at: Timestamp,
+    call: &Call,
+    notes: &Notes,
+) -> Map<String, Value> {
+    let mut line = empty_line(actor, Some(session), at);
+    set_notes(&mut line, actor, Some(call), notes);
+    line.insert(String::from("tool_name"), json!(START_TOOL));
+    line.insert(String::from("effect"), json!(Effect::Unknown));
+    line.insert(String::from("result"), json!("ok"));
+    line
+}
+
+/// Builds the line about commands whose server died before their end was recorded.
+pub(crate) fn command_recovery_line(
+    actor: &Actor,
+    at: Timestamp,
+    start: &CommandStart,
+) -> Map<String, Value> {
+    let message = format!(
+        "the commands of request {} in session {} were started at line {}, and the server died before their end was recorded",
+        start.request_id, start.session_id, start.seq
+    );
+    let mut line = recovery_line(actor, at, "Recovery", &message, Vec::new(), Effect::Unknown);
+    set_start(&mut line, start.seq);
+    for name in ["commands", "plan_hash", "phase_id", "approval"] {
+        line.insert(String::from(name), start.line[name].clone());
+    }
+    line
+}
+
+/// Adds the number of the start that a recovery ends.
+fn set_start(line: &mut Map<String, Value>, start_seq: u64) {
+    if let Some(Value::Object(cause)) = line.get_mut("cause") {
+        cause.insert(String::from("start_seq"), json!(start_seq));
+    }
+}
+
+/// Returns commands as they are recorded: redacted, and cut if they are long.
+fn cut_commands(commands: &[CommandRecord]) -> Vec<CommandRecord> {
+    let mut left = ARGUMENTS_CHARS;
+    let mut cut = |argument: &String| {
+        let shown: String = redact(argument)
+            .chars()
+            .take(ARGUMENT_CHARS.min(left))
+            .collect();
+        left -= shown.chars().count();
+        shown
+    };
+    let cut = commands.iter().map(|command| CommandRecord {
+        argv: command.argv.iter().map(&mut cut).collect(),
+        ..command.clone()
+    });
+    cut.collect()
+}
+
 /// Builds the line about torn bytes that a crash left at the end of the log.
 pub(crate) fn torn_log_line(actor: &Actor, at: Timestamp, torn: &TornBytes) -> Map<String, Value> {
     let message = format!(
@@ -100,6 +180,7 @@ pub(crate) fn settlement_line(
     actor: &Actor,
     at: Timestamp,
     settled: &Settlement,
+    start_seq: Option<u64>,
 ) -> Map<String, Value> {
     let about = &settled.about;
     let what = match (settled.finished, settled.left) {
@@ -120,7 +201,12 @@ pub(crate) fn settlement_line(
     } else {
         Effect::None
     };
-    recovery_line(actor, at, "Recovery", &message, subjects.collect(), effect)
+    let subjects = subjects.collect();
+    let mut line = recovery_line(actor, at, "Recovery", &message, subjects, effect);
+    if let Some(start_seq) = start_seq {
+        set_start(&mut line, start_seq);
+    }
+    line
 }
 
 fn recovery_line(
@@ -179,6 +265,8 @@ fn empty_line(actor: &Actor, session: Option<&str>, at: Timestamp) -> Map<String
         "actor": actor_json(actor, None),
         "args_hash": null,
         "subject": null,
+        "commands": null,
+        "sandbox": null,
         "approval": null,
         "result": null,
         "error_code": null,

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 /// The default number of strikes that lock a session.
 pub const LOCK_AFTER: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
+/// The default of [`Config::log_max`]: 4 GiB.
+pub const LOG_MAX: u64 = 4 * 1024 * 1024 * 1024;
+
 /// The way to unlock a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnlockPolicy {
@@ -63,6 +66,10 @@ pub struct Config {
     pub signer: Option<Signer>,
     /// True if a session may begin only if the log agrees with every checkpoint that is known.
     pub require_checkpoint: bool,
+    /// The number of calls a second; further ones wait. `None` is no limit.
+    pub max_rate: Option<NonZeroU32>,
+    /// The size of the log in bytes above which nothing is done any more.
+    pub log_max: u64,
     /// The people who may approve plans.
     pub signers: Signers,
     /// Flags that a person adds to commands outside this server, so that they find the same keys and

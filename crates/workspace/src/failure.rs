@@ -79,6 +79,10 @@ pub(crate) enum Failure {
     Turn(TurnError),
     /// A change of a dead process cannot be settled, because the log is not available.
     Unsettled(AppendError),
+    /// The log has reached its maximum size.
+    LogFull { bytes: u64, max: u64 },
+    /// The line before the commands of a call could not be written, so none was started.
+    StartNotRecorded(AppendError),
     /// Writing failed.
     Write(WriteError),
     /// An invariant does not hold.

@@ -162,7 +162,12 @@ impl Failure {
                 .with_message("Another process is writing in this workspace")
                 .with_cause(os(Errno::AGAIN)),
             Failure::Turn(TurnError::Io(error)) | Failure::Io(error) => system(error, Effect::None),
-            Failure::Unsettled(error) => log_unavailable(error),
+            Failure::LogFull { bytes, max } => codes::AuditLogFailed
+                .fault(Effect::None)
+                .with_message("The audit log has reached its maximum size")
+                .with_remedy("Ask a person to move full files of the log away with candor audit retire, or to start the server with a larger --log-max.")
+                .with_cause(json!({ "message": "the log is larger than --log-max", "code": null, "name": "AuditLog", "bytes": bytes, "max": max })),
+            Failure::Unsettled(error) | Failure::StartNotRecorded(error) => log_unavailable(error),
             Failure::Write(WriteError::Undone(error)) => write(error, Effect::None),
             Failure::Write(WriteError::Stuck(error)) => stuck(error),
             Failure::BrokenInvariant(broken) => invariant(broken),
@@ -351,6 +356,7 @@ fn bad_checkpoint_message(verdict: CheckpointVerdict) -> &'static str {
         CheckpointVerdict::Agrees
         | CheckpointVerdict::Gone
         | CheckpointVerdict::NotReached
+        | CheckpointVerdict::Retired
         | CheckpointVerdict::Rewritten
         | CheckpointVerdict::Truncated => "A checkpoint contradicts the audit log",
     }

@@ -10,15 +10,29 @@ use serde_json::{Map, Value, json};
 
 const TIMESTAMP: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
 
-/// Returns the schema of the lines that a server writes into `audit-log.jsonl` and
-/// `refusals.jsonl`, as a complete document.
+/// Returns the schema of lines of version 1 in `audit-log.jsonl` and `refusals.jsonl`, as a complete
+/// document. It is frozen: logs contain such lines.
 pub fn line_schema() -> Value {
-    let members = members();
+    let id = "https://candor.dev/schemas/workspace-audit-line.schema.json";
+    document(id, "Workspace: a line of the audit log", members(1))
+}
+
+/// Returns the schema of the lines that a server writes now, which have version 2.
+pub fn line_schema_v2() -> Value {
+    let id = "https://candor.dev/schemas/workspace-audit-line-2.schema.json";
+    document(
+        id,
+        "Workspace: a line of the audit log, version 2",
+        members(VERSION),
+    )
+}
+
+fn document(id: &str, title: &str, members: Map<String, Value>) -> Value {
     let required: Vec<_> = members.keys().cloned().collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://candor.dev/schemas/workspace-audit-line.schema.json",
-        "title": "Workspace: a line of the audit log",
+        "$id": id,
+        "title": title,
         "type": "object",
         "required": required,
         "additionalProperties": false,
@@ -27,12 +41,12 @@ pub fn line_schema() -> Value {
     })
 }
 
-/// Returns the schema of every member, sorted as it is in a line.
-fn members() -> Map<String, Value> {
+/// Returns the schema of every member in a version, sorted as it is in a line.
+fn members(version: u64) -> Map<String, Value> {
     let roles = Role::ALL.map(Role::wire_name);
     let codes: Vec<_> = ROWS.iter().map(|row| json!(row.code)).collect();
     let invariants: Vec<_> = INVARIANTS.iter().map(|known| json!(known.name)).collect();
-    let members = json!({
+    let mut members = json!({
         "actor": actor(),
         "approval": or_null(approval()),
         "args_hash": or_null(pattern(HASH)),
@@ -51,13 +65,21 @@ fn members() -> Map<String, Value> {
         "role": or_null(json!({ "enum": roles })),
         "seq": number(1),
         "session_id": or_null(json!({ "type": "string" })),
-        "subject": subject(),
+        "subject": subject(version),
         "timestamp": pattern(TIMESTAMP),
         "tool_name": or_null(json!({ "type": "string" })),
-        "v": { "const": VERSION },
+        "v": { "const": version },
     });
+    if version > 1 {
+        members["commands"] =
+            or_null(json!({ "type": "array", "minItems": 1, "items": command() }));
+        members["sandbox"] = or_null(sandbox());
+    }
     match members {
-        Value::Object(members) => members,
+        Value::Object(mut members) => {
+            members.sort_keys();
+            members
+        }
         _ => Map::new(),
     }
 }
@@ -111,14 +133,49 @@ fn approval() -> Value {
     object(json!({ "approver": { "type": "string" }, "key_id": { "type": "string" } }))
 }
 
+/// Returns the schema of a command that a call ran or is about to run.
+fn command() -> Value {
+    object(json!({
+        "argv": { "type": "array", "minItems": 1, "items": { "type": "string" } },
+        "exit_code": { "type": ["integer", "null"] },
+        "fresh": { "type": "boolean" },
+        "signal": { "type": ["integer", "null"] },
+        "timed_out": { "type": "boolean" },
+    }))
+}
+
+/// Returns the schema of what held for the commands of a call.
+fn sandbox() -> Value {
+    let namespaces = ["user", "mount", "pid", "ipc", "net", "uts"];
+    object(json!({
+        "landlock": or_null(number(1)),
+        "level": { "enum": ["full", "landlock", "none"] },
+        "missing": {
+            "type": "array",
+            "items": object(json!({ "part": { "type": "string" }, "why": { "type": "string" } })),
+        },
+        "namespaces": { "type": "array", "items": { "enum": namespaces } },
+        "network": object(json!({
+            "connections": number(0),
+            "mode": { "enum": ["off", "proxy", "machine"] },
+            "refused": number(0),
+        })),
+        "seccomp": { "type": "boolean" },
+    }))
+}
+
 /// Returns the schema of the file that a call was about, or of the files.
-fn subject() -> Value {
-    let one = object(json!({
+fn subject(version: u64) -> Value {
+    let mut members = json!({
         "after": or_null(pattern(HASH)),
         "before": or_null(pattern(HASH)),
         "bytes": or_null(number(0)),
         "path": { "type": "string" },
-    }));
+    });
+    if version > 1 {
+        members["mode"] = json!({ "enum": ["100644", "100755", null] });
+    }
+    let one = object(members);
     json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 2 }, { "type": "null" }] })
 }
 

@@ -4,7 +4,7 @@
 
 use crate::plan::durable::{self, IfExists};
 use crate::state;
-use candor_audit::{CheckpointFile, KnownCheckpoint, PublicKey, Signer};
+use candor_audit::{CheckpointFile, KnownCheckpoint, LogAnchor, PublicKey, Signer};
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -18,6 +18,9 @@ pub const CHECKPOINT_PLACES: &str = "checkpoint-places.json";
 
 /// The maximum number of directories that are remembered.
 pub const MAX_CHECKPOINT_PLACES: usize = 64;
+
+/// The file in the state directory of a root that records the last line that was moved away.
+pub const ANCHOR: &str = "retired.json";
 
 const MODE: u32 = 0o600;
 const MAX_BYTES: usize = 1024 * 1024;
@@ -52,6 +55,7 @@ pub struct LogCheckpoints {
     /// `None` if nothing was remembered yet.
     remembered: Option<RememberedPlaces>,
     key: Option<PublicKey>,
+    anchor: Option<LogAnchor>,
 }
 
 impl LogCheckpoints {
@@ -66,6 +70,7 @@ impl LogCheckpoints {
         let key = remembered.as_ref().and_then(|read| read.key.as_deref());
         let key = key.map(PublicKey::from_openssh).transpose();
         Ok(Some(LogCheckpoints {
+            anchor: read_anchor(&disk)?,
             directory: directory.to_owned(),
             key: key.map_err(|_| damaged())?,
             remembered,
@@ -80,6 +85,18 @@ impl LogCheckpoints {
     /// Returns the key that has signed the checkpoints, if one has.
     pub fn key(&self) -> Option<&PublicKey> {
         self.key.as_ref()
+    }
+
+    /// Returns the last line of the log that was moved away, if files were.
+    pub fn anchor(&self) -> Option<&LogAnchor> {
+        self.anchor.as_ref()
+    }
+
+    /// Stores the last line that was moved away; durable when this returns.
+    pub fn save_anchor(&self, anchor: &LogAnchor) -> io::Result<()> {
+        let disk = state::open(&self.directory)?;
+        let bytes = serde_json::to_vec(anchor)?;
+        durable::write(&disk, ".", ANCHOR, MODE, &bytes, IfExists::Replace)
     }
 
     /// Returns the path of every checkpoint file that should exist.
@@ -169,8 +186,25 @@ fn read(disk: &RealDisk) -> io::Result<Option<RememberedPlaces>> {
 }
 
 fn damaged() -> io::Error {
-    let message = format!("{CHECKPOINT_PLACES} in the state directory is damaged");
+    damaged_file(CHECKPOINT_PLACES)
+}
+
+fn damaged_file(name: &str) -> io::Error {
+    let message = format!("{name} in the state directory is damaged");
     io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+fn read_anchor(disk: &RealDisk) -> io::Result<Option<LogAnchor>> {
+    let file = match disk.open(ANCHOR, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let anchor: LogAnchor =
+        serde_json::from_slice(&file.read_all(MAX_BYTES)?).map_err(|_| damaged_file(ANCHOR))?;
+    match anchor.v == VERSION {
+        true => Ok(Some(anchor)),
+        false => Err(damaged_file(ANCHOR)),
+    }
 }
 
 /// Reads a checkpoint without creating its directory.

@@ -11,6 +11,20 @@ pub(crate) struct Subject {
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
     pub(crate) bytes: Option<u64>,
+    /// The mode of the file after the call, as git writes it: `100644` or `100755`.
+    pub(crate) mode: Option<&'static str>,
+}
+
+/// A command that a call ran, or is about to run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct CommandRecord {
+    pub(crate) argv: Vec<String>,
+    /// `None` until it has ended, and if a signal ended it.
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) timed_out: bool,
+    /// True if its build directory was empty when it started.
+    pub(crate) fresh: bool,
 }
 
 /// The approval of the plan of a call.
@@ -53,6 +67,12 @@ pub(crate) struct Notes {
     pub(crate) phase_id: Option<String>,
     pub(crate) subjects: Vec<Subject>,
     pub(crate) approval: Option<ApprovedBy>,
+    /// The commands of the call, once it is certain that they run.
+    pub(crate) commands: Option<Vec<CommandRecord>>,
+    /// The sandbox of these commands.
+    pub(crate) sandbox: Option<Value>,
+    /// True if the call has waited for its turn in the pace of the server.
+    pub(crate) paced: bool,
     pub(crate) crime: Penalty,
     pub(crate) unrecorded: Unrecorded,
     /// The hash of the arguments, if a tool has computed it.

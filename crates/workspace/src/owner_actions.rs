@@ -3,7 +3,8 @@
 use crate::approval::KeyId;
 use crate::audit_line::{self, Actor};
 use crate::lock::Lock;
-use crate::log_checkpoints::CHECKPOINT;
+use crate::log_checkpoints::{CHECKPOINT, LogCheckpoints};
+use crate::log_place::log_disk;
 use crate::notes::ApprovedBy;
 use crate::path::Root;
 use crate::plan::PlanHash;
@@ -121,6 +122,7 @@ pub fn record_owner_action(
         version: env!("CARGO_PKG_VERSION"),
     };
     let file = CheckpointFile::new(state::open(&state::of_root(state, root.id()))?, CHECKPOINT);
+    let checkpoints = LogCheckpoints::load(&state::of_root(state, root.id()))?;
     let checkpoint = file.read()?;
     let signer = signer.filter(|_| checkpoint.is_none_or(|checkpoint| checkpoint.is_signed()));
     let (now, torn_actor, then) = (Arc::clone(clock), actor.clone(), Arc::clone(clock));
@@ -131,9 +133,11 @@ pub fn record_owner_action(
             signer,
             now: Box::new(move || iso_millis(now.now())),
         }),
+        anchor: checkpoints.and_then(|known| known.anchor().cloned()),
         ..LogOptions::default()
     };
-    let log = Log::open(root.disk(), LOG, options)?;
+    let log_disk = log_disk(root, &state::of_root(state, root.id()))?;
+    let log = Log::open(log_disk, LOG, options)?;
     log.append_blocking(audit_line::owner_action_line(&actor, clock.now(), action))
 }
 

@@ -6,6 +6,7 @@ use crate::dialect::{Workspace, WorkspaceFacts};
 use crate::failure::{BrokenInvariant, Failure};
 use crate::lock::{self, Lock};
 use crate::notes::{CallNotes, Notes, Penalty, PlanClaim, Unrecorded};
+use crate::pace::Pace;
 use crate::role::Role;
 use crate::session::{self, Session};
 use crate::state::{self, REFUSALS};
@@ -31,6 +32,7 @@ pub struct WorkspaceServer {
     pub(crate) beginning: tokio::sync::Mutex<()>,
     /// The log of refusals before a session begins.
     refusals: Log,
+    pace: Pace,
 }
 
 impl WorkspaceServer {
@@ -57,7 +59,8 @@ impl WorkspaceServer {
                 )));
             }
         }
-        let refusals = session::open_log(state, REFUSALS, &actor, &clock, &config, Vec::new());
+        let refusals =
+            session::open_log(state, REFUSALS, &actor, &clock, &config, Vec::new(), None);
         let refusals = refusals.map_err(|error| unusable(&error))?;
         let empty = Tools::new("candor-workspace", env!("CARGO_PKG_VERSION"));
         let tools = tools::all(config.role).into_iter().fold(empty, Tools::with);
@@ -66,6 +69,7 @@ impl WorkspaceServer {
         }
         Ok(WorkspaceServer {
             tools,
+            pace: Pace::new(config.max_rate),
             config,
             actor,
             clock,
@@ -97,6 +101,14 @@ impl WorkspaceServer {
             return Ok(());
         }
         let session = self.session().ok_or(Failure::NoSession)?;
+        if !tools::works_when_the_log_is_full(tool.name())
+            && let Some(bytes) = session.full_log(self.config.log_max)
+        {
+            return Err(Failure::LogFull {
+                bytes,
+                max: self.config.log_max,
+            });
+        }
         if !tool.is_listed() {
             return Err(Failure::OtherRole {
                 tool: tool.name(),
@@ -171,6 +183,18 @@ impl fmt::Debug for WorkspaceServer {
     }
 }
 
+/// The log has reached the size above which nothing is recorded.
+#[derive(Debug)]
+struct FullLog(u64);
+
+impl fmt::Display for FullLog {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the log has more than {} bytes", self.0)
+    }
+}
+
+impl std::error::Error for FullLog {}
+
 /// Returns the plan and the phase in the arguments, if they are well-formed.
 fn plan_claim(arguments: JsonRef<'_>) -> PlanClaim {
     let text = |name: &str| arguments.get(name)?.as_str().map(Cow::into_owned);
@@ -209,7 +233,11 @@ impl Server for WorkspaceServer {
         arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Workspace>> {
         let claim = plan_claim(arguments);
-        cx.notes.update(|notes| notes.claim = Some(claim));
+        cx.notes.update(|notes| {
+            notes.claim = Some(claim);
+            notes.paced = true;
+        });
+        self.pace.wait().await;
         self.claim(arguments)
             .map_err(|failure| self.raise(&cx.notes, &failure))?;
         Ok(Permit::default())
@@ -262,7 +290,19 @@ impl Server for WorkspaceServer {
         entry: &CallRecord<'_, Workspace, CallNotes>,
     ) -> Result<Option<Receipt>, Cause> {
         let kept = entry.notes.map(CallNotes::read).unwrap_or_default();
+        if !kept.paced {
+            self.pace.wait().await;
+        }
         let session = self.session();
+        if let Some(session) = &session
+            && !entry.tool.is_some_and(tools::works_when_the_log_is_full)
+            && session.full_log(self.config.log_max).is_some()
+        {
+            if let Some(notes) = entry.notes {
+                notes.update(|notes| notes.unrecorded = Unrecorded::Certainly);
+            }
+            return Err(Cause::error("AuditLog", &FullLog(self.config.log_max)));
+        }
         let id = session.as_ref().map(|session| session.id.as_str());
         let line = audit_line::call_line(&self.actor, id, entry, &kept);
         let log = session
@@ -296,7 +336,7 @@ impl Server for WorkspaceServer {
 
     fn close(&self) {
         if let Some(session) = self.session() {
-            session.log.finish_checkpoints();
+            session.close();
         }
     }
 }

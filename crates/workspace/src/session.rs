@@ -1,10 +1,13 @@
 //! A session: one root, one log, from `begin_session` to the end of the process.
 
 use crate::audit_line::{self, Actor};
+use crate::command_starts::{self, CommandStart};
 use crate::config::Config;
 use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, StartError};
 use crate::lock::{self, Lock};
 use crate::log_checkpoints::{CHECKPOINT, LogCheckpoints, checkpoint_files};
+use crate::log_place::log_disk;
+use crate::notes::Notes;
 use crate::path::Root;
 use crate::plan_cache::PlanCache;
 use crate::role::Role;
@@ -12,16 +15,17 @@ use crate::state::{self, LOG};
 use crate::write::{ChangeOrigin, SettleError, Settlement, WriteQueue, WriteTurn};
 use candor_audit::{
     AppendReceipt, Checkpoint, CheckpointFile, CheckpointVerdict, CheckpointWriter, Completeness,
-    JudgedPart, Log, LogFlaw, LogJudgement, LogOptions, OpenError, Signer,
+    JudgedPart, Log, LogAnchor, LogEvidence, LogFlaw, LogJudgement, LogOptions, OpenError, Signer,
 };
-use candor_disk::RealDisk;
+use candor_disk::{RealDisk, RealFile};
 use candor_fault::iso_millis;
-use candor_street::Clock;
+use candor_sandbox::Offer;
+use candor_street::{Call, Clock};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The time that a call waits for another one that writes.
@@ -30,12 +34,25 @@ pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// The number of bytes of the log that are searched at once for the line of a call.
 const LOOK_BYTES: usize = 1024 * 1024;
 
+/// The size of the log is measured again after this many lines.
+const MEASURE_EVERY: u64 = 256;
+
+/// The size of a log when it was last measured.
+#[derive(Debug, Default)]
+struct MeasuredLog {
+    bytes: u64,
+    /// The number of the last line then.
+    at: Option<u64>,
+}
+
 /// A session.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) root: Root,
     pub(crate) state: RealDisk,
     pub(crate) log: Log,
+    /// The directory that contains the log.
+    pub(crate) log_disk: RealDisk,
     strikes: AtomicU32,
     /// True if the lock was seen: a person who removes it removes the strikes too.
     was_locked: AtomicBool,
@@ -45,6 +62,12 @@ pub(crate) struct Session {
     clock: Arc<dyn Clock>,
     /// The number of the last line that this session has seen.
     last: AtomicU64,
+    /// The size of the log at some line.
+    size: Mutex<MeasuredLog>,
+    /// The sandbox that the machine offers, once it has been tried.
+    pub(crate) offer: OnceLock<Offer>,
+    /// Open while the session may run commands.
+    running: Mutex<Option<RealFile>>,
     /// Whether the log agreed with its checkpoints when the session began.
     pub(crate) completeness: Completeness,
     /// The checkpoints that were missing then.
@@ -98,9 +121,10 @@ impl Session {
         let directory = state::of_root(&config.state, root.id());
         let state = state::open(&directory).map_err(StartError::State)?;
         let checkpoints = load_checkpoints(&directory).map_err(StartError::State)?;
+        let log_disk = log_disk(root, &directory).map_err(StartError::State)?;
         let judged = judge(
             config,
-            root,
+            &log_disk,
             &checkpoints,
             JudgedPart::SinceNewestCheckpoint,
         )
@@ -125,7 +149,8 @@ impl Session {
         if !config.checkpoint_to.is_empty() || config.signer.is_some() {
             remembered.map_err(StartError::State)?;
         }
-        let log = open_log(root.disk(), LOG, &actor, &clock, config, files);
+        let anchor = checkpoints.anchor().cloned();
+        let log = open_log(log_disk.clone(), LOG, &actor, &clock, config, files, anchor);
         let log = log.map_err(StartError::Log)?;
         let last = log.last().map_or(0, |receipt| receipt.seq);
         let session = Session {
@@ -134,24 +159,80 @@ impl Session {
             root: root.clone(),
             state,
             log,
+            log_disk,
             strikes: AtomicU32::new(0),
             was_locked: AtomicBool::new(false),
             plan_cache: PlanCache::default(),
             actor,
             clock,
             last: AtomicU64::new(last),
+            size: Mutex::new(MeasuredLog::default()),
+            offer: OnceLock::new(),
+            running: Mutex::new(None),
             completeness: judged.completeness,
             missing_checkpoints,
         };
         drop(session.take_turn()?);
+        session.recover_commands()?;
         Ok(session)
+    }
+
+    /// Records that the commands of a call are about to start; durable when this returns. If it fails,
+    /// nothing may be started.
+    pub(crate) fn record_command_start(&self, call: &Call, notes: &Notes) -> Result<(), Failure> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.is_none() {
+            let marked = command_starts::mark_session(&self.state, &self.id, self.last_seq());
+            *running = Some(marked.map_err(|error| Failure::StartNotRecorded(error.into()))?);
+        }
+        drop(running);
+        let at = self.clock.now();
+        let line = audit_line::command_start_line(&self.actor, &self.id, at, call, notes);
+        let receipt = self.log.append_blocking(line);
+        self.note_line(receipt.map_err(Failure::StartNotRecorded)?);
+        Ok(())
+    }
+
+    /// Records a recovery for each start of commands whose server died before their end was recorded.
+    fn recover_commands(&self) -> Result<(), Failure> {
+        let dead = command_starts::dead_sessions(&self.state)?;
+        for session in dead {
+            for start in self.unfinished_starts(&session.id, session.after_seq)? {
+                let at = self.clock.now();
+                let line = audit_line::command_recovery_line(&self.actor, at, &start);
+                let receipt = self.log.append_blocking(line);
+                self.note_line(receipt.map_err(Failure::Unsettled)?);
+            }
+            command_starts::unmark_session(&self.state, &session.id)?;
+        }
+        Ok(())
+    }
+
+    fn unfinished_starts(&self, session: &str, after_seq: u64) -> io::Result<Vec<CommandStart>> {
+        let lines = candor_audit::lines(self.log_disk.clone(), LOG, after_seq + 1)?;
+        command_starts::unfinished_starts(lines, session)
+    }
+
+    /// Ends the session: the last checkpoint is written, and the session runs no commands any more.
+    pub(crate) fn close(&self) {
+        self.log.finish_checkpoints();
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.take().is_some() {
+            // If the file stays, the next session finds that everything has an end.
+            command_starts::unmark_session(&self.state, &self.id).ok();
+        }
     }
 
     /// Waits for its turn to write, and settles the changes of a dead process first.
     pub(crate) fn take_turn(&self) -> Result<WriteTurn<RealDisk>, Failure> {
         let recorded = |about: &ChangeOrigin| self.has_line_of(about);
         let record = |settled: &Settlement| {
-            let line = audit_line::settlement_line(&self.actor, self.clock.now(), settled);
+            let about = &settled.about;
+            let starts = self.unfinished_starts(&about.session_id, about.after_seq)?;
+            let mut starts = starts.iter();
+            let start = starts.find(|start| start.request_id == about.request_id);
+            let start = start.map(|start| start.seq);
+            let line = audit_line::settlement_line(&self.actor, self.clock.now(), settled, start);
             let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
             self.note_line(receipt);
             Ok(())
@@ -178,7 +259,8 @@ impl Session {
         self.log.settle_blocking().map_err(SettleError::Log)?;
         let mut after = about.after_seq;
         loop {
-            let page = candor_audit::page(self.root.disk(), LOG, after, usize::MAX, LOOK_BYTES)?;
+            let page =
+                candor_audit::page(self.log_disk.clone(), LOG, after, usize::MAX, LOOK_BYTES)?;
             for raw in &page.lines {
                 if raw.seq.is_some_and(|seq| seq > about.after_seq) && is_of(&raw.bytes, about) {
                     return Ok(true);
@@ -220,7 +302,7 @@ impl Session {
     pub(crate) fn verify(&self, config: &Config) -> Result<LogJudgement, Failure> {
         let directory = state::of_root(&config.state, self.root.id());
         let checkpoints = load_checkpoints(&directory)?;
-        let judged = judge(config, &self.root, &checkpoints, JudgedPart::WholeLog)?;
+        let judged = judge(config, &self.log_disk, &checkpoints, JudgedPart::WholeLog)?;
         if let Some(bad) = untrusted_checkpoint(&judged) {
             return Err(BrokenInvariant::Checkpoint(bad).into());
         }
@@ -228,6 +310,21 @@ impl Session {
             Some(flaw) => Err(BrokenInvariant::Chain(flaw).into()),
             None => Ok(judged),
         }
+    }
+
+    /// Returns the size of the log if it is larger than `max`. The log is measured again after every
+    /// [`MEASURE_EVERY`] lines, and while it is too large.
+    pub(crate) fn full_log(&self, max: u64) -> Option<u64> {
+        let last = self.last_seq();
+        let mut size = self.size.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_old = size.at.is_none_or(|at| last.abs_diff(at) >= MEASURE_EVERY);
+        if is_old || size.bytes > max {
+            // A log that cannot be measured cannot be written either, which the next line finds out.
+            let measured = candor_audit::log_size(self.log_disk.clone(), LOG);
+            size.bytes = measured.map_or(0, |measured| measured.bytes);
+            size.at = Some(last);
+        }
+        Some(size.bytes).filter(|bytes| *bytes > max)
     }
 
     /// Reads the checkpoint in the state directory, if there is one that can be read.
@@ -245,14 +342,19 @@ fn load_checkpoints(directory: &Path) -> io::Result<LogCheckpoints> {
 /// Compares the log of a root with every checkpoint that is known.
 fn judge(
     config: &Config,
-    root: &Root,
+    log_disk: &RealDisk,
     checkpoints: &LogCheckpoints,
     part: JudgedPart,
 ) -> io::Result<LogJudgement> {
     let own = config.signer.as_ref().map(Signer::public_key);
     let keys: Vec<_> = own.or(checkpoints.key()).cloned().into_iter().collect();
-    let known = checkpoints.read(&config.checkpoint_to);
-    candor_audit::judge(&root.disk(), LOG, known, &keys, part)
+    let evidence = LogEvidence {
+        checkpoints: checkpoints.read(&config.checkpoint_to),
+        keys: &keys,
+        anchor: checkpoints.anchor(),
+        retired: None,
+    };
+    candor_audit::judge(log_disk, LOG, evidence, part)
 }
 
 /// Returns the first checkpoint that is damaged or not signed as it should be.
@@ -287,6 +389,7 @@ pub(crate) fn open_log(
     clock: &Arc<dyn Clock>,
     config: &Config,
     files: Vec<CheckpointFile>,
+    anchor: Option<LogAnchor>,
 ) -> Result<Log, OpenError> {
     let (torn_actor, now) = (actor.clone(), Arc::clone(clock));
     let clock = Arc::clone(clock);
@@ -297,6 +400,7 @@ pub(crate) fn open_log(
             signer: config.signer.clone(),
             now: Box::new(move || iso_millis(clock.now())),
         }),
+        anchor,
         ..LogOptions::default()
     };
     Log::open(disk, name, options)

@@ -14,6 +14,11 @@ pub const LOG: &str = "audit-log.jsonl";
 
 const MODE: u32 = 0o700;
 
+/// Returns true if a path from the root is the log or one of its further files.
+pub(crate) fn is_log_path(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(LOG))
+}
+
 /// Returns the state directory of a root.
 pub fn of_root(state: &Path, root: RootId) -> PathBuf {
     state.join(root.to_string())

@@ -2,8 +2,8 @@
 
 use crate::fixture::{LogFixture, members, set, text};
 use candor_audit::{
-    CheckpointFile, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, Log, LogFlaw,
-    LogJudgement, LogOptions, PrivateKey, PublicKey, Signer, judge,
+    CheckpointFile, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, Log, LogEvidence,
+    LogFlaw, LogJudgement, LogOptions, PrivateKey, PublicKey, Signer, judge,
 };
 use candor_disk::Disk;
 use candor_sim_disk::SimDisk;
@@ -17,9 +17,18 @@ fn known(disk: &SimDisk, name: &str) -> KnownCheckpoint {
     KnownCheckpoint::read(PathBuf::from(name), &file)
 }
 
+fn evidence(checkpoints: Vec<KnownCheckpoint>, keys: &[PublicKey]) -> LogEvidence<'_, SimDisk> {
+    LogEvidence {
+        checkpoints,
+        keys,
+        anchor: None,
+        retired: None,
+    }
+}
+
 fn judged(fixture: &LogFixture, keys: &[PublicKey], part: JudgedPart) -> LogJudgement {
     let known = vec![known(&fixture.near, "near"), known(&fixture.far, "far")];
-    judge(&fixture.log, "log", known, keys, part).unwrap()
+    judge(&fixture.log, "log", evidence(known, keys), part).unwrap()
 }
 
 /// Judges both ways, which must agree, and returns completeness and verdicts.
@@ -135,7 +144,13 @@ fn missing_checkpoint_leaves_the_log_unchecked() {
     );
     fixture.near.unlink("checkpoint").unwrap();
     assert_eq!(verdicts(&fixture, &[]), (Unchecked, vec![Gone, Gone], None));
-    let none = judge(&fixture.log, "log", vec![], &[], JudgedPart::WholeLog).unwrap();
+    let none = judge(
+        &fixture.log,
+        "log",
+        evidence(vec![], &[]),
+        JudgedPart::WholeLog,
+    )
+    .unwrap();
     assert_eq!(none.completeness, Unchecked);
 }
 
@@ -183,7 +198,8 @@ fn owner_signs_the_end_of_a_verified_log() {
     let fixture = LogFixture::new();
     let last = fixture.append(3, "a")[2];
     let checkpoints = signed(&fixture, 1).checkpoints.unwrap();
-    candor_audit::checkpoint_verified_end(fixture.log.clone(), "log", last, &checkpoints).unwrap();
+    candor_audit::checkpoint_verified_end(fixture.log.clone(), "log", last, None, &checkpoints)
+        .unwrap();
     let own = [signer(1).public_key().clone()];
     assert_eq!(
         verdicts(&fixture, &own),

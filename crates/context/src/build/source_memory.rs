@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 /// The sources are walked again after this time: some changes cause no event, for example those through a
 /// link from elsewhere.
-pub const WALK_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// With more changed files than this, the sources are walked again.
-pub const MAX_CHANGED_SOURCES: usize = 256;
+const MAX_CHANGED: usize = 256;
 
 /// The sources of the last update, and the files that have changed since.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl SourceMemory {
         if self.changed.contains(&path) {
             return;
         }
-        match self.changed.len() < MAX_CHANGED_SOURCES {
+        match self.changed.len() < MAX_CHANGED {
             true => self.changed.push(path),
             false => self.forget(),
         }
@@ -64,7 +64,7 @@ impl SourceMemory {
         let known = known.filter(|known| {
             known.record == *record
                 && sources.directory.identity() == Ok(known.identity)
-                && now.saturating_duration_since(known.walked) < WALK_INTERVAL
+                && now.saturating_duration_since(known.walked) < MAX_AGE
         })?;
         let mut files = known.files;
         for path in changed {
@@ -218,11 +218,11 @@ mod tests {
         assert!(memory().take(&sources, &own, now).is_some());
         assert_eq!(memory().take(&others, &own, now), None);
         assert_eq!(memory().take(&sources, &record(&first, false), now), None);
-        let last = now + WALK_INTERVAL - Duration::from_nanos(1);
+        let last = now + MAX_AGE - Duration::from_nanos(1);
         assert!(memory().take(&sources, &own, last).is_some());
-        assert_eq!(memory().take(&sources, &own, now + WALK_INTERVAL), None);
+        assert_eq!(memory().take(&sources, &own, now + MAX_AGE), None);
         let mut many = memory();
-        (0..=MAX_CHANGED_SOURCES).for_each(|number| many.add_change(format!("{number}.md").into()));
+        (0..=MAX_CHANGED).for_each(|number| many.add_change(format!("{number}.md").into()));
         assert_eq!(many.take(&sources, &own, now), None);
     }
 }

@@ -1,13 +1,18 @@
 use super::*;
-use crate::audit_line::{Actor, call_line, settlement_line, torn_log_line};
+use crate::audit_line::{
+    Actor, call_line, command_recovery_line, command_start_line, settlement_line, torn_log_line,
+};
+use crate::command_starts::CommandStart;
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
-use crate::notes::{ApprovedBy, Notes, Subject};
+use crate::notes::{ApprovedBy, CommandRecord, Notes, Subject};
+use crate::sandbox_record::describe_sandbox;
 use crate::write::{ChangeOrigin, Settlement};
 use candor_audit::{Hash, Log, LogOptions, TornBytes};
 use candor_disk::RealDisk;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, Timestamp, ToolOutput};
+use candor_sandbox::{Held, HeldNetwork, Level, Missing, Namespace, Part};
 use candor_street::{Call, CallOutcome, CallRecord};
 use std::time::Duration;
 
@@ -32,6 +37,7 @@ fn subject(path: &str) -> Subject {
         before: None,
         after: Some("0".repeat(64)),
         bytes: Some(1),
+        mode: Some("100644"),
     }
 }
 
@@ -89,13 +95,44 @@ fn lines() -> Vec<Value> {
         hash: Hash::NONE,
     };
     let at = Timestamp::UNIX_EPOCH;
+    let commands = Notes {
+        commands: Some(vec![CommandRecord {
+            argv: vec![String::from("true")],
+            ..CommandRecord::default()
+        }]),
+        sandbox: Some(describe_sandbox(
+            &Held {
+                level: Level::Landlock,
+                namespaces: vec![Namespace::User],
+                landlock: Some(3),
+                seccomp: true,
+                network: HeldNetwork::Machine,
+                missing: vec![Missing {
+                    part: Part::Mount,
+                    why: String::from("EPERM"),
+                }],
+            },
+            1,
+            2,
+        )),
+        ..Notes::default()
+    };
+    let start = command_start_line(&actor(), "a session", at, &call(), &commands);
+    let found = CommandStart {
+        seq: 1,
+        session_id: String::from("a session"),
+        request_id: String::from("7"),
+        line: Value::Object(start.clone()),
+    };
     let mut entries = vec![
+        start,
+        command_recovery_line(&actor(), at, &found),
         line(CallOutcome::Done(&done), vec![]),
         line(CallOutcome::Done(&done), vec![subject("a")]),
         line(CallOutcome::Done(&done), vec![subject("a"), subject("b")]),
         line(CallOutcome::Refused(&unknown), vec![]),
         torn_log_line(&actor(), at, &torn),
-        settlement_line(&actor(), at, &settled),
+        settlement_line(&actor(), at, &settled, Some(3)),
     ];
     entries.extend(
         faults
@@ -122,9 +159,9 @@ fn lines() -> Vec<Value> {
 
 #[test]
 fn every_written_line_fits_the_schema() {
-    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    let schema = jsonschema::validator_for(&line_schema_v2()).unwrap();
     let lines = lines();
-    assert_eq!(lines.len(), 9);
+    assert_eq!(lines.len(), 11);
     for line in lines {
         let wrong: Vec<_> = schema.iter_errors(&line).map(|e| e.to_string()).collect();
         assert_eq!(wrong, Vec::<String>::new(), "{line}");
@@ -133,7 +170,7 @@ fn every_written_line_fits_the_schema() {
 
 #[test]
 fn missing_and_extra_members_do_not_fit() {
-    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    let schema = jsonschema::validator_for(&line_schema_v2()).unwrap();
     for line in lines() {
         let names: Vec<_> = line.as_object().unwrap().keys().cloned().collect();
         for name in names {
@@ -149,7 +186,7 @@ fn missing_and_extra_members_do_not_fit() {
 
 #[test]
 fn contradictory_results_do_not_fit() {
-    let schema = jsonschema::validator_for(&line_schema()).unwrap();
+    let schema = jsonschema::validator_for(&line_schema_v2()).unwrap();
     for line in lines() {
         let mut other = line.clone();
         other["result"] = match line["result"].as_str() {
@@ -157,5 +194,19 @@ fn contradictory_results_do_not_fit() {
             _ => json!("ok"),
         };
         assert!(!schema.is_valid(&other), "{line}");
+    }
+}
+
+/// A line as version 1 of this program wrote it.
+const OLD_LINE: &str = r#"{"actor":{"candor":"0.1.0","client":null,"client_version":null,"os_user":"anna"},"approval":null,"args_hash":null,"cause":null,"duration_us":5,"effect":"none","envelope":null,"error_code":null,"hash":"0000000000000000000000000000000000000000000000000000000000000000","invariant_id":null,"phase_id":null,"plan_hash":null,"prev_hash":"0000000000000000000000000000000000000000000000000000000000000000","request_id":"7","result":"ok","role":"WINDSURF","seq":1,"session_id":"a session","subject":{"after":null,"before":null,"bytes":3,"path":"a"},"timestamp":"2026-01-31T12:00:00.000Z","tool_name":"read_file","v":1}"#;
+
+#[test]
+fn lines_of_version_1_fit_their_own_schema_only() {
+    let old: Value = serde_json::from_str(OLD_LINE).unwrap();
+    let first = jsonschema::validator_for(&line_schema()).unwrap();
+    let second = jsonschema::validator_for(&line_schema_v2()).unwrap();
+    assert!(first.is_valid(&old) && !second.is_valid(&old));
+    for line in lines() {
+        assert!(!first.is_valid(&line), "{line}");
     }
 }

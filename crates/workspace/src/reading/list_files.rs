@@ -4,6 +4,7 @@ use super::file_filter::FileFilter;
 use super::tree_walk::{MAX_WALK_DEPTH, TreeWalk, Truncation, WalkEntry, WalkStart};
 use super::{ReadError, WorkspaceReader, display_path};
 use crate::protected::DenyRead;
+use crate::state::is_log_path;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,18 @@ pub struct ListAnswer {
     pub omitted: u64,
     /// Directories that could not be read.
     pub unreadable: u64,
+    /// Entries that are never listed; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkippedEntries>,
     /// The reason why this is incomplete; null if it is complete.
     pub truncated: Option<Truncation>,
+}
+
+/// The numbers of entries that are never listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SkippedEntries {
+    /// The files of the audit log.
+    pub protected: u64,
 }
 
 /// One entry.
@@ -106,12 +117,17 @@ impl WorkspaceReader<'_> {
             entries: Vec::new(),
             omitted: 0,
             unreadable: 0,
+            skipped: None,
             truncated: None,
         };
         let mut walk = self.walk(&start, depth)?;
         let mut bytes = 0;
         while let Some(item) = walk.next() {
             if !filter.takes(&item.path) {
+                continue;
+            }
+            if is_log_path(&item.path) {
+                answer.skipped.get_or_insert_default().protected += 1;
                 continue;
             }
             let length = item.path.as_os_str().len();
@@ -201,6 +217,26 @@ mod tests {
                 r#"],"omitted":0,"unreadable":0,"truncated":null}"#
             )
         );
+    }
+
+    #[test]
+    fn audit_log_is_not_listed() {
+        let fixture = Fixture::new();
+        for name in [
+            "audit-log.jsonl",
+            "audit-log.jsonl.lock",
+            "audit-log.json",
+            "sub/audit-log.jsonl",
+        ] {
+            fixture.write(name, "");
+        }
+        let request = ListRequest::default();
+        assert_eq!(
+            paths(&fixture, &request),
+            "audit-log.json sub sub/audit-log.jsonl"
+        );
+        let answer = fixture.reading().list_files(&request).unwrap();
+        assert_eq!(answer.skipped, Some(SkippedEntries { protected: 2 }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::file_filter::FileFilter;
 use super::tree_walk::{MAX_WALK_DEPTH, Truncation, WalkStart};
 use super::{ReadError, WorkspaceReader, display_path};
+use crate::state::is_log_path;
 use candor_disk::DiskFile;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -111,6 +112,13 @@ pub struct SkippedFiles {
     pub long_line: u64,
     /// Files and directories that could not be read.
     pub unreadable: u64,
+    /// The files of the audit log, which `read_audit_log` reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub protected: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl WorkspaceReader<'_> {
@@ -136,6 +144,10 @@ impl WorkspaceReader<'_> {
                         continue;
                     }
                     if item.kind != FileType::RegularFile || !filter.takes(&item.path) {
+                        continue;
+                    }
+                    if is_log_path(&item.path) {
+                        search.skipped.protected += 1;
                         continue;
                     }
                     if self.deny.denies(&item.path) {

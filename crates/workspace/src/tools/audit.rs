@@ -65,7 +65,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 fn read(work: &ToolContext, asked: &ReadAuditLog) -> Result<LogPage, Failure> {
     let after = asked.after_seq.map_or(0, Int::get) as u64;
     let limit = asked.limit.map_or(LINES, Int::get) as usize;
-    let disk = work.session.root.disk();
+    let disk = work.session.log_disk.clone();
     let page = candor_audit::page(disk, LOG, after, limit, MAX_LINES_BYTES)?;
     let next = page.lines.last().and_then(|raw| raw.seq);
     let lines = page.lines.into_iter().map(|raw| {

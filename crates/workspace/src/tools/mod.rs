@@ -20,7 +20,7 @@ use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-pub(crate) use sessions::BEGIN_SESSION;
+pub(crate) use sessions::{BEGIN_SESSION, SESSION_STATUS};
 pub(crate) use writing::{ChangeRequest, PlanChoice, RequestedChange};
 
 pub use audit::{MAX_LINES, MAX_LINES_BYTES};
@@ -70,6 +70,11 @@ fn registered(name: &str) -> Option<(ToolRole, bool)> {
 /// Returns true if a tool works in a locked session.
 pub(crate) fn works_when_locked(name: &str) -> bool {
     registered(name).is_some_and(|(_, locked)| locked)
+}
+
+/// Returns true if a tool works although the log has reached its maximum size.
+pub(crate) fn works_when_the_log_is_full(name: &str) -> bool {
+    [BEGIN_SESSION, SESSION_STATUS].contains(&name)
 }
 
 fn is_for(name: &str, role: Role) -> bool {

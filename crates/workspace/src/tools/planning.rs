@@ -111,6 +111,7 @@ fn save(work: &ToolContext, plan: &Plan) -> Result<Reply, Failure> {
         before: change.what.before().map(String::from),
         after: change.after.clone(),
         bytes: change.what.length(),
+        mode: change.what.git_mode(),
     };
     cx.notes.update(|notes| notes.subjects = vec![subject]);
     let saved = if change.what.before().is_some() {

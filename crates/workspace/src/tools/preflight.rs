@@ -8,18 +8,19 @@ use crate::command::{CommandOutcome, CommandSpec, Fence, Fingerprint, PathRules,
 use crate::failure::{BrokenInvariant, Failure};
 use crate::fields::{arguments, planned};
 use crate::lock;
-use crate::notes::CallNotes;
+use crate::notes::{CallNotes, CommandRecord};
 use crate::plan::Phase;
 use crate::protected::is_write_protected;
 use crate::role::Role;
+use crate::sandbox_record::{describe_sandbox, expected_protection};
 use crate::server::WorkspaceServer;
 use crate::state;
-use candor_sandbox::{Hosts, Level, Network};
+use candor_sandbox::{Hosts, Level, Network, probe};
 use candor_secrets::redact;
 use candor_street::{CallContext, Tool};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Paths below the root that no command may change. The log has its own proof, and git's objects
@@ -64,9 +65,11 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 
 /// Runs every command of a phase, until one fails.
 pub(super) fn run_all(work: &ToolContext, phase: &Phase) -> Result<Value, Failure> {
+    record_start(work, phase)?;
     let mut passed = Vec::new();
-    for argv in &phase.verify {
+    for (index, argv) in phase.verify.iter().enumerate() {
         let mut ran = one(work, phase, argv)?;
+        record_outcome(work, index, &ran);
         if let Cow::Owned(hidden) = redact(&ran.output_tail) {
             ran.output_tail = hidden;
         }
@@ -82,10 +85,54 @@ pub(super) fn run_all(work: &ToolContext, phase: &Phase) -> Result<Value, Failur
     Ok(json!(passed))
 }
 
-/// Returns true if a path is the log or a file of it.
-fn is_log(path: &Path) -> bool {
-    path.to_str()
-        .is_some_and(|path| path.starts_with(state::LOG))
+/// Records that the commands of a phase are about to run.
+fn record_start(work: &ToolContext, phase: &Phase) -> Result<(), Failure> {
+    if phase.verify.is_empty() {
+        return Ok(());
+    }
+    let commands = phase.verify.iter().map(|argv| CommandRecord {
+        argv: argv.clone(),
+        ..CommandRecord::default()
+    });
+    let commands: Vec<_> = commands.collect();
+    let offer = work
+        .session
+        .offer
+        .get_or_init(|| probe(&work.server.config.checks.helper));
+    let expected = expected_protection(offer, phase.network);
+    let notes = &work.cx.notes;
+    notes.update(|notes| {
+        notes.commands = Some(commands);
+        notes.sandbox = Some(describe_sandbox(&expected, 0, 0));
+    });
+    let recorded = work
+        .session
+        .record_command_start(&work.cx.call, &notes.read());
+    if recorded.is_err() {
+        notes.update(|notes| (notes.commands, notes.sandbox) = (None, None));
+    }
+    recorded
+}
+
+/// Notes how a command of the call ended.
+fn record_outcome(work: &ToolContext, index: usize, ran: &CommandOutcome) {
+    work.cx.notes.update(|notes| {
+        let so_far = |name: &str| {
+            let sandbox = notes.sandbox.as_ref();
+            sandbox
+                .and_then(|sandbox| sandbox["network"][name].as_u64())
+                .unwrap_or(0)
+        };
+        let connections = so_far("connections") + ran.connections;
+        let refused = so_far("refused") + ran.refused;
+        notes.sandbox = Some(describe_sandbox(&ran.held, connections, refused));
+        let commands = notes.commands.as_mut();
+        if let Some(command) = commands.and_then(|commands| commands.get_mut(index)) {
+            command.exit_code = ran.exit_code;
+            command.signal = ran.signal;
+            command.timed_out = ran.timed_out;
+        }
+    });
 }
 
 fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutcome, Failure> {
@@ -125,7 +172,7 @@ fn one(work: &ToolContext, phase: &Phase, argv: &[String]) -> Result<CommandOutc
         [state::LOG, ".candor", crate::plan::store::PLANS_DIR, ".git"].map(PathBuf::from);
     let fence = Fence {
         // A process that can open the log can hold its lock.
-        is_hidden: &|path| deny.denies(path) || is_log(path),
+        is_hidden: &|path| deny.denies(path) || state::is_log_path(path),
         is_protected: &is_write_protected,
         protected_paths: &protected_paths,
     };

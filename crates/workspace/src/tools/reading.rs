@@ -157,6 +157,7 @@ fn read(work: &ToolContext, asked: &ReadRequest) -> Result<ReadAnswer, Failure> 
             before: answer.hash.clone(),
             after: answer.hash.clone(),
             bytes: Some(answer.size),
+            mode: None,
         }];
     });
     Ok(answer)

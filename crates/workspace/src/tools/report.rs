@@ -95,6 +95,7 @@ fn write(work: &ToolContext, report: &FailureReport) -> Result<Reply, Failure> {
         before: None,
         after: change.after.clone(),
         bytes: Some(length),
+        mode: Some("100644"),
     };
     cx.notes
         .update(|notes| notes.subjects = vec![subject.clone()]);

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) const BEGIN_SESSION: &str = "begin_session";
+pub(crate) const SESSION_STATUS: &str = "session_status";
 
 #[derive(Deserialize)]
 struct BeginSession {
@@ -109,7 +110,7 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
             begin,
         ),
         Tool::read_only(
-            "session_status",
+            SESSION_STATUS,
             "Session, role, root, and whether it is locked and why.",
             arguments(&[], json!({})),
             |server: Arc<WorkspaceServer>, _: NoArguments, cx: CallContext<CallNotes>| {

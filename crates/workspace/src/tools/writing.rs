@@ -370,6 +370,7 @@ fn subject(change: &FileChange) -> Subject {
         before: change.what.before().map(String::from),
         after: change.after.clone(),
         bytes: change.what.length(),
+        mode: change.what.git_mode(),
     }
 }
 

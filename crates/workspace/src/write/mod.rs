@@ -104,6 +104,23 @@ impl ChangeKind {
         }
     }
 
+    /// Returns the mode of the file after the change as git writes it, or `None` if it is removed.
+    pub(crate) fn git_mode(&self) -> Option<&'static str> {
+        let mode = match self {
+            ChangeKind::Delete { .. } => return None,
+            ChangeKind::Create { mode, .. } => match mode {
+                NewMode::Usual { executable } => u32::from(*executable) * 0o111,
+                NewMode::Exact(mode) => *mode,
+            },
+            ChangeKind::Copy { mode, .. } | ChangeKind::Modify { mode, .. } => *mode,
+        };
+        Some(if mode & 0o111 == 0 {
+            "100644"
+        } else {
+            "100755"
+        })
+    }
+
     /// Returns the size of the file after the change.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {

@@ -7,7 +7,8 @@ use crate::cli::workspace::directories::StateDirArgs;
 use crate::cli::{CommandError, print};
 use crate::host::system_clock;
 use candor_audit::{
-    CheckpointWriter, Completeness, JudgedPart, PublicKey, checkpoint_verified_end, judge,
+    CheckpointWriter, Completeness, JudgedPart, LogEvidence, PublicKey, checkpoint_verified_end,
+    judge,
 };
 use candor_fault::iso_millis;
 use candor_workspace::visible_text;
@@ -43,8 +44,15 @@ impl CheckpointArgs {
         let existing: Vec<_> = existing.cloned().collect();
         let search = CheckpointSearch::new(&log, self.state.directory()?.as_deref(), &existing)?;
         let keys: Vec<PublicKey> = search.remembered_key().cloned().into_iter().collect();
+        let anchor = search.anchor().cloned();
         let CheckpointSearch { remembered, known } = search;
-        let judged = judge(&log.disk, &log.name, known, &keys, JudgedPart::WholeLog);
+        let evidence = LogEvidence {
+            checkpoints: known,
+            keys: &keys,
+            anchor: anchor.as_ref(),
+            retired: None,
+        };
+        let judged = judge(&log.disk, &log.name, evidence, JudgedPart::WholeLog);
         let judged = judged.map_err(|error| log.cannot_read(&error))?;
         if let Some(error) = untrusted_error(&judged, false) {
             return Err(error);
@@ -74,8 +82,14 @@ impl CheckpointArgs {
             signer: Some(signer),
             now: Box::new(move || iso_millis(clock.now())),
         };
-        checkpoint_verified_end(log.disk.clone(), &log.name, last, &checkpoints)
-            .map_err(|error| CommandError::new(format!("cannot write a checkpoint: {error}")))?;
+        checkpoint_verified_end(
+            log.disk.clone(),
+            &log.name,
+            last,
+            anchor.as_ref(),
+            &checkpoints,
+        )
+        .map_err(|error| CommandError::new(format!("cannot write a checkpoint: {error}")))?;
         if let (Some(remembered), signer) = (&remembered, checkpoints.signer.as_ref()) {
             remembered.remember(&[], signer)?;
         }

@@ -3,7 +3,7 @@
 
 use super::NamedFile;
 use crate::cli::CommandError;
-use candor_audit::{CheckpointContent, KnownCheckpoint, PublicKey};
+use candor_audit::{CheckpointContent, KnownCheckpoint, LogAnchor, PublicKey};
 use candor_workspace::log_checkpoints::LogCheckpoints;
 use candor_workspace::path::Root;
 use candor_workspace::state::{self, LOG};
@@ -57,6 +57,11 @@ impl CheckpointSearch {
     /// Returns the key that is known to sign the checkpoints of the log.
     pub(super) fn remembered_key(&self) -> Option<&PublicKey> {
         self.remembered.as_ref().and_then(LogCheckpoints::key)
+    }
+
+    /// Returns the last line that was moved away from the log, if files were.
+    pub(super) fn anchor(&self) -> Option<&LogAnchor> {
+        self.remembered.as_ref().and_then(LogCheckpoints::anchor)
     }
 
     /// Returns true if at least one checkpoint file exists.

@@ -5,6 +5,7 @@ mod export;
 mod known_checkpoints;
 mod log_entry;
 mod quarantine;
+mod retire;
 mod stats;
 mod tail;
 mod verify;
@@ -29,6 +30,7 @@ pub(super) enum AuditCommand {
     Export(export::AuditExportArgs),
     Stats(stats::AuditStatsArgs),
     Checkpoint(checkpoint::CheckpointArgs),
+    Retire(retire::RetireArgs),
     Quarantine(quarantine::QuarantineArgs),
 }
 
@@ -51,6 +53,7 @@ impl AuditCommand {
             AuditCommand::Export(export) => export.run(),
             AuditCommand::Stats(stats) => stats.run(),
             AuditCommand::Checkpoint(checkpoint) => checkpoint.run(),
+            AuditCommand::Retire(retire) => retire.run(),
             AuditCommand::Quarantine(quarantine) => quarantine.run(),
         }
     }

@@ -7,9 +7,10 @@ use crate::cli::shell_words::quote;
 use crate::cli::workspace::directories::StateDirArgs;
 use crate::cli::{CommandError, print};
 use candor_audit::{
-    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogFlaw,
-    LogJudgement, PublicKey, Verification, judge,
+    CheckpointContent, CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogAnchor,
+    LogEvidence, LogFlaw, LogJudgement, PublicKey, Verification, judge,
 };
+use candor_disk::RealDisk;
 use candor_workspace::visible_text;
 use clap::Args;
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ pub(in crate::cli) struct AuditVerifyArgs {
     /// A file with a public key, as in ~/.ssh/*.pub; every checkpoint must be signed by one (repeatable)
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
+    /// The directory to which `candor audit retire` moved files of the log, to verify them too
+    #[arg(long, value_name = "DIR")]
+    with: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,20 +58,22 @@ impl AuditVerifyArgs {
             true => search.remembered_key().cloned().into_iter().collect(),
             false => given,
         };
-        let judged = judge(
-            &log.disk,
-            &log.name,
-            search.known,
-            &keys,
-            JudgedPart::WholeLog,
-        );
+        let anchor = search.anchor().cloned();
+        let retired = self.retired(anchor.as_ref())?;
+        let evidence = LogEvidence {
+            checkpoints: search.known,
+            keys: &keys,
+            anchor: anchor.as_ref(),
+            retired: retired.as_ref(),
+        };
+        let judged = judge(&log.disk, &log.name, evidence, JudgedPart::WholeLog);
         let judged = judged.map_err(|error| log.cannot_read(&error))?;
         let untrusted = untrusted_error(&judged, !self.key.is_empty());
         let broken = untrusted.or_else(|| broken_error(&self.path, &judged));
         let shown = match (self.json, &broken) {
             (true, _) => self.object(&judged, !keys.is_empty())?,
             (false, Some(_)) => String::new(),
-            (false, None) => self.text(&judged, !keys.is_empty()),
+            (false, None) => self.text(&judged, anchor.as_ref(), !keys.is_empty()),
         };
         print(shown.as_bytes())?;
         match (broken, judged.completeness) {
@@ -109,7 +115,22 @@ impl AuditVerifyArgs {
         Ok(text + "\n")
     }
 
-    fn text(&self, judged: &LogJudgement, key_known: bool) -> String {
+    /// Opens the directory of files that were moved away, if they are to be verified too.
+    fn retired(&self, anchor: Option<&LogAnchor>) -> Result<Option<RealDisk>, CommandError> {
+        let Some(dir) = &self.with else {
+            return Ok(None);
+        };
+        if anchor.is_none() {
+            return Err(CommandError::new("no file of this log was moved away"));
+        }
+        let disk = RealDisk::at(dir);
+        let disk = disk.map_err(|error| {
+            CommandError::new(format!("cannot open {}: {error}", dir.display()))
+        })?;
+        Ok(Some(disk))
+    }
+
+    fn text(&self, judged: &LogJudgement, anchor: Option<&LogAnchor>, key_known: bool) -> String {
         let verified = &judged.verification;
         let lines = counted(verified.lines, "line");
         let files = counted(verified.files as u64, "file");
@@ -122,6 +143,16 @@ impl AuditVerifyArgs {
         };
         if let Some(last) = verified.last {
             text += &format!("line {} is the last; its hash is {}\n", last.seq, last.hash);
+        }
+        if let Some(anchor) = anchor {
+            let dir = shown(&anchor.directory);
+            text += &match self.with {
+                Some(_) => format!("lines 1 to {} are in {dir}\n", anchor.seq),
+                None => format!(
+                    "lines 1 to {} were moved to {dir}; --with {dir} verifies them too\n",
+                    anchor.seq
+                ),
+            };
         }
         for (known, _) in &judged.checkpoints {
             text += &describe_checkpoint(known, key_known);

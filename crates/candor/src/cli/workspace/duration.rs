@@ -9,7 +9,7 @@ const DAY: u64 = 24 * HOUR;
 /// The longest duration of an approval.
 const MAX_DAYS: u64 = 366;
 
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || String::from("write a number and a unit: 30m, 4h or 7d");
     let unit = text.chars().next_back().ok_or_else(wrong)?;
     let seconds = match unit {

@@ -12,8 +12,10 @@ use candor_audit::KnownCheckpoint;
 use candor_disk::{Disk, DiskFile, Open};
 use candor_workspace::approval::{ApproverKey, KeyId, Signers, approver_line};
 use candor_workspace::log_checkpoints::LogCheckpoints;
+use candor_workspace::log_place::LogPlace;
 use candor_workspace::state;
-use clap::Args;
+use candor_workspace::visible_text;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use ssh_key::rand_core::OsRng;
 use std::fmt::Write as _;
@@ -42,6 +44,9 @@ pub(in crate::cli) struct WorkspaceInitArgs {
     /// Create a key without a passphrase: every program that you run can approve with it
     #[arg(long, conflicts_with = "passphrase_file")]
     no_passphrase: bool,
+    /// Where the log of the workspace is written [default: root]
+    #[arg(long, value_name = "PLACE", value_enum)]
+    log_place: Option<NewLogPlace>,
     /// A private key without a passphrase, with which your commands sign checkpoints of the log too
     #[arg(long, value_name = "FILE")]
     checkpoint_key: Option<PathBuf>,
@@ -75,6 +80,9 @@ impl WorkspaceInitArgs {
             }
         };
         let names = trust(&workspace, &config, &name, &public)?;
+        if let Some(place) = self.log_place {
+            message += &set_log_place(&workspace, place)?;
+        }
         if let Some(key) = &self.checkpoint_key {
             message += &set_checkpoint_key(&workspace, &config, key)?;
         }
@@ -168,6 +176,38 @@ impl WorkspaceInitArgs {
         });
         serde_json::to_string_pretty(&config).unwrap_or_default()
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NewLogPlace {
+    /// In the root of the workspace
+    Root,
+    /// In the state directory, which no agent can reach
+    State,
+}
+
+/// Records the place of the log of a workspace that has none yet. Returns what was done, for the person.
+fn set_log_place(workspace: &OpenedWorkspace, new: NewLogPlace) -> Result<String, CommandError> {
+    let directory = workspace.state_dir();
+    let place = match new {
+        NewLogPlace::Root => LogPlace::Root,
+        NewLogPlace::State => LogPlace::State,
+    };
+    let current = LogPlace::read(&directory)?;
+    if current != place {
+        if current.path(&workspace.root, &directory).exists() {
+            return Err(
+                CommandError::new("the workspace has a log already").with_hint(format!(
+                    "to move it to the state directory, run:\n  {}",
+                    workspace.command("log --move state")
+                )),
+            );
+        }
+        place.record(&directory)?;
+    }
+    let path = place.path(&workspace.root, &directory);
+    let path = visible_text(&path.display().to_string());
+    Ok(format!("the log of the workspace is {path}\n"))
 }
 
 /// Stores the path of the key that signs checkpoints. Returns what was done, for the person.

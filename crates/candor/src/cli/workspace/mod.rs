@@ -3,8 +3,9 @@
 mod allow;
 mod approve;
 pub(super) mod directories;
-mod duration;
+pub(super) mod duration;
 mod init;
+mod log_place;
 mod matching_files;
 mod opened;
 mod plan_page;
@@ -13,6 +14,7 @@ mod review;
 mod revoke;
 mod serve;
 mod sign;
+mod size;
 mod ssh_keygen;
 mod status;
 mod unlock;
@@ -39,6 +41,7 @@ pub(super) enum WorkspaceCommand {
     Revoke(revoke::RevokeArgs),
     Unlock(unlock::UnlockArgs),
     Status(status::WorkspaceStatusArgs),
+    Log(log_place::LogPlaceArgs),
     Serve(serve::WorkspaceServeArgs),
 }
 
@@ -52,6 +55,7 @@ impl WorkspaceCommand {
             WorkspaceCommand::Revoke(revoke) => revoke.run(),
             WorkspaceCommand::Unlock(unlock) => unlock.run(),
             WorkspaceCommand::Status(status) => status.run(),
+            WorkspaceCommand::Log(log) => log.run(),
             WorkspaceCommand::Serve(serve) => serve.run(),
         }
     }

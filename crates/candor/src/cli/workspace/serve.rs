@@ -1,6 +1,7 @@
 //! `candor workspace serve`: serves the workspace tools for one role.
 
 use super::directories::{Directories, DirectoryArgs, is_in};
+use super::size;
 use crate::cli::CommandError;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
@@ -8,7 +9,8 @@ use candor_sandbox::{Level, Limits, SYSTEM_PATHS};
 use candor_workspace::dialect::Workspace;
 use candor_workspace::path::Root;
 use candor_workspace::{
-    CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer, bootstrap_failure,
+    CommandConfig, Config, LOCK_AFTER, MAX_RATE, Role, UnlockPolicy, WorkspaceServer,
+    bootstrap_failure,
 };
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -50,6 +52,12 @@ pub(in crate::cli) struct WorkspaceServeArgs {
     /// A private key without a passphrase, to sign checkpoints; existing ones must be signed with it
     #[arg(long, value_name = "FILE")]
     checkpoint_key: Option<PathBuf>,
+    /// The number of calls a second; further ones wait. 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = MAX_RATE)]
+    max_rate: u32,
+    /// The size of the log above which calls fail: 500MiB, 4GiB
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
+    log_max: u64,
     /// Begin a session only if no checkpoint of the log is missing
     #[arg(long)]
     require_checkpoint: bool,
@@ -127,6 +135,8 @@ impl WorkspaceServeArgs {
             checkpoint_to: absolute(&self.checkpoint_to)?,
             signer: self.signer()?,
             require_checkpoint: self.require_checkpoint,
+            max_rate: NonZeroU32::new(self.max_rate),
+            log_max: self.log_max,
             signers: directories.signers(&self.approvers).map_err(unusable)?,
             person_flags: self.directories.flags(directories),
             lock_after: self.lock_after,

@@ -12,6 +12,7 @@ fn every_command_has_help() {
         "export",
         "stats",
         "checkpoint",
+        "retire",
         "quarantine",
     ] {
         assert_snapshot!(

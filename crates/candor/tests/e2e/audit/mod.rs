@@ -4,6 +4,7 @@ mod export;
 mod fixture;
 mod help;
 mod quarantine;
+mod retire;
 mod signed_checkpoints;
 mod tail_and_stats;
 mod tampering;

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 const LOG: &str = "audit-log.jsonl";
 
 /// A workspace with a log, a signed checkpoint in the state directory and another one in `far`.
-struct RecordFixture {
-    workspace: WorkspaceFixture,
+pub(super) struct RecordFixture {
+    pub(super) workspace: WorkspaceFixture,
 }
 
 impl RecordFixture {
-    fn new() -> RecordFixture {
+    pub(super) fn new() -> RecordFixture {
         let workspace = WorkspaceFixture::new();
         fs::create_dir(workspace.path_beside("keys")).unwrap();
         for (name, seed) in [("own", 1), ("other", 2)] {
@@ -30,15 +30,15 @@ impl RecordFixture {
         RecordFixture { workspace }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.workspace.path_beside(name)
     }
 
-    fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.workspace.path(LOG)
     }
 
-    fn near(&self) -> PathBuf {
+    pub(super) fn near(&self) -> PathBuf {
         self.workspace.state().join("checkpoint.json")
     }
 
@@ -49,7 +49,7 @@ impl RecordFixture {
     }
 
     /// Returns the flags of a server that signs its checkpoints and writes them to two places.
-    fn flags(&self) -> Vec<String> {
+    pub(super) fn flags(&self) -> Vec<String> {
         let own = self.path("keys/own").display().to_string();
         let far = self.path("far").display().to_string();
         ["--checkpoint-key", &own, "--checkpoint-to", &far]
@@ -58,7 +58,7 @@ impl RecordFixture {
     }
 
     /// Runs a session of the executor.
-    fn session(&self, flags: &[&str], calls: usize) {
+    pub(super) fn session(&self, flags: &[&str], calls: usize) {
         let mut client = self.workspace.executor(flags);
         for _ in 0..calls {
             client.call_ok("session_status", json!({}));
@@ -67,7 +67,7 @@ impl RecordFixture {
     }
 
     /// Appends lines to small files, so that there are full ones.
-    fn append(&self, count: usize) {
+    pub(super) fn append(&self, count: usize) {
         let files = [self.near(), self.far()].map(|path| {
             let disk = RealDisk::at(path.parent().unwrap()).unwrap();
             CheckpointFile::new(disk, path.file_name().unwrap().to_str().unwrap())
@@ -91,13 +91,13 @@ impl RecordFixture {
         let log = Log::open(disk, LOG, options).unwrap();
         for n in 0..count {
             let line: Map<String, Value> =
-                serde_json::from_value(json!({ "v": 1, "kind": "filler", "n": n })).unwrap();
+                serde_json::from_value(json!({ "v": 1, "kind": "filler", "n": n, "timestamp": "2020-01-31T12:00:00.000Z" })).unwrap();
             log.append_blocking(line).unwrap();
         }
     }
 
     /// Runs `candor audit verify` without naming any checkpoint.
-    fn verify(&self, flags: &[&str]) -> (Exit, String, String) {
+    pub(super) fn verify(&self, flags: &[&str]) -> (Exit, String, String) {
         let mut command = fixture::candor(&["audit", "verify"]);
         command
             .arg(self.log())
@@ -113,7 +113,7 @@ impl RecordFixture {
     }
 
     /// Returns the verification of the log that `candor workspace status` prints.
-    fn status(&self) -> Value {
+    pub(super) fn status(&self) -> Value {
         let mut command = fixture::candor(&["workspace", "status", "--json", "--root"]);
         command
             .arg(self.workspace.root())
@@ -126,7 +126,7 @@ impl RecordFixture {
     }
 
     /// Begins a session. Returns the member `log` of its answer, or the flaw for which it is refused.
-    fn begin(&self, flags: &[&str]) -> Result<Value, Value> {
+    pub(super) fn begin(&self, flags: &[&str]) -> Result<Value, Value> {
         let mut client = self.workspace.serve(EXECUTOR, flags);
         let root = json!({ "workspace_root": self.workspace.root_text() });
         let answer = client.call("begin_session", &root);
@@ -141,13 +141,13 @@ impl RecordFixture {
     }
 
     /// Copies the record to `name`, or back from there.
-    fn save(&self, name: &str) {
+    pub(super) fn save(&self, name: &str) {
         for part in ["ws", "state", "far"] {
             copy(&self.path(part), &self.path(name).join(part));
         }
     }
 
-    fn restore(&self, name: &str) {
+    pub(super) fn restore(&self, name: &str) {
         for part in ["ws", "state", "far"] {
             self.restore_only(name, part);
         }
@@ -162,13 +162,18 @@ impl RecordFixture {
     }
 
     /// Replaces the text of the log's current file.
-    fn edit(&self, change: impl FnOnce(String) -> String) {
+    pub(super) fn edit(&self, change: impl FnOnce(String) -> String) {
         let text = fs::read_to_string(self.log()).unwrap();
         fs::write(self.log(), change(text)).unwrap();
     }
 
+    /// Returns the last line of the log.
+    pub(super) fn last_line(&self) -> Value {
+        self.workspace.log_lines().pop().unwrap()
+    }
+
     /// Returns the paths of the full files, the oldest first.
-    fn full_files(&self) -> Vec<PathBuf> {
+    pub(super) fn full_files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.workspace.root()).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
         let is_full = |path: &PathBuf| {

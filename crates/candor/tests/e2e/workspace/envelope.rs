@@ -97,6 +97,7 @@ fn log_line_has_all_its_members() {
                 "approval",
                 "args_hash",
                 "cause",
+                "commands",
                 "duration_us",
                 "effect",
                 "envelope",
@@ -109,6 +110,7 @@ fn log_line_has_all_its_members() {
                 "request_id",
                 "result",
                 "role",
+                "sandbox",
                 "seq",
                 "session_id",
                 "subject",
@@ -123,7 +125,7 @@ fn log_line_has_all_its_members() {
     let wrote = &lines[1];
     assert_eq!(
         wrote["subject"],
-        json!({ "path": "src/a.txt", "before": before, "after": fixture.hash("src/a.txt"), "bytes": 3 })
+        json!({ "path": "src/a.txt", "before": before, "after": fixture.hash("src/a.txt"), "bytes": 3, "mode": "100644" })
     );
     assert_eq!(wrote["approval"]["approver"], "anna");
     assert_eq!(wrote["envelope"], Value::Null);

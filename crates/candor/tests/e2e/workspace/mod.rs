@@ -4,6 +4,7 @@
 mod arguments;
 mod canary;
 mod codes;
+mod command_starts;
 mod envelope;
 mod escapes;
 mod executed_files;
@@ -16,6 +17,7 @@ mod listing;
 mod locking;
 mod obligations;
 mod ordinary_edits;
+mod pace_and_size;
 mod race;
 mod recovery;
 mod requests;

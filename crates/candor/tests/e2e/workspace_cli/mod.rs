@@ -7,6 +7,7 @@ mod escaped_texts;
 mod first_edit;
 mod fixture;
 mod init;
+mod log_place;
 mod preflight;
 mod terminal;
 mod unlock;

@@ -30,6 +30,21 @@ fn positions(answer: &SearchAnswer) -> String {
 }
 
 #[test]
+fn audit_log_is_not_searched() {
+    let fixture = Fixture::new();
+    for name in [
+        "audit-log.jsonl",
+        "audit-log.jsonl.000001",
+        "sub/audit-log.jsonl",
+    ] {
+        fixture.write(name, "needle");
+    }
+    let answer = search(&fixture, &search_for("needle"));
+    assert_eq!(positions(&answer), "sub/audit-log.jsonl:1:1");
+    assert_eq!((answer.files, answer.skipped.protected), (1, 2));
+}
+
+#[test]
 fn matches_are_returned_in_order() {
     let fixture = Fixture::new();
     fixture.write("b.rs", "fn one() {}\r\nfn two() {}\r\n");
@@ -101,6 +116,7 @@ fn skipped_files_are_counted() {
         too_large: 1,
         long_line: 1,
         unreadable: 0,
+        protected: 0,
     };
     assert_eq!(
         (answer.skipped, answer.files, answer.truncated),

@@ -3,9 +3,10 @@
 use crate::cli::CommandError;
 use crate::cli::workspace::opened::OpenedWorkspace;
 use candor_audit::{
-    CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogFlaw, LogLine,
+    CheckpointVerdict, Completeness, JudgedPart, KnownCheckpoint, LogEvidence, LogFlaw, LogLine,
 };
 use candor_workspace::log_checkpoints::LogCheckpoints;
+use candor_workspace::log_place::log_disk;
 use candor_workspace::state::LOG;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,6 +21,10 @@ const LOOKED_AT_BYTES: u64 = 1024 * 1024;
 
 #[derive(Serialize)]
 pub(super) struct LogStatus {
+    /// The size of all files of the log.
+    pub(super) bytes: u64,
+    /// The size above which a server does nothing any more.
+    pub(super) max: u64,
     pub(super) lines: Vec<StatusLine>,
     pub(super) verified: ChainStatus,
 }
@@ -101,15 +106,21 @@ pub(super) struct SessionStatus {
 
 pub(super) fn read(
     workspace: &OpenedWorkspace,
+    max: u64,
 ) -> Result<(LogStatus, Vec<SessionStatus>), CommandError> {
     let wrong = |error: io::Error| CommandError::new(format!("cannot read the log {LOG}: {error}"));
+    let log_disk = log_disk(&workspace.root, &workspace.state_dir()).map_err(wrong)?;
     let checkpoints = LogCheckpoints::load(&workspace.state_dir()).map_err(wrong)?;
     let keys = checkpoints.as_ref().and_then(LogCheckpoints::key);
     let keys: Vec<_> = keys.cloned().into_iter().collect();
-    let known = checkpoints.iter().flat_map(|all| all.read(&[])).collect();
+    let evidence = LogEvidence {
+        checkpoints: checkpoints.iter().flat_map(|all| all.read(&[])).collect(),
+        keys: &keys,
+        anchor: checkpoints.as_ref().and_then(LogCheckpoints::anchor),
+        retired: None,
+    };
     let part = JudgedPart::WholeLog;
-    let judged =
-        candor_audit::judge(&workspace.root.disk(), LOG, known, &keys, part).map_err(wrong)?;
+    let judged = candor_audit::judge(&log_disk, LOG, evidence, part).map_err(wrong)?;
     let verified = judged.verification;
     let checkpoints: Vec<_> = judged
         .checkpoints
@@ -117,11 +128,14 @@ pub(super) fn read(
         .map(|(known, verdict)| checkpoint_status(known, *verdict))
         .collect();
     let untrusted = checkpoints.iter().find_map(CheckpointStatus::distrust);
-    let tail = candor_audit::last_lines(workspace.root.disk(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
+    let tail = candor_audit::last_lines(log_disk.clone(), LOG, LOOKED_AT, LOOKED_AT_BYTES);
     let tail = tail.map_err(wrong)?;
     let parsed: Vec<_> = tail.iter().map(parse).collect();
     let first = parsed.len().saturating_sub(SHOWN);
+    let size = candor_audit::log_size(log_disk, LOG).map_err(wrong)?;
     let shown = LogStatus {
+        bytes: size.bytes,
+        max,
         lines: parsed
             .iter()
             .skip(first)

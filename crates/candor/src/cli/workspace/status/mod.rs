@@ -4,6 +4,7 @@ mod log;
 mod text;
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
+use super::size;
 use crate::cli::{CommandError, print};
 use candor_sandbox::{Level, Missing, Namespace};
 use candor_workspace::approval::{NotApproved, Signers};
@@ -23,6 +24,9 @@ pub(in crate::cli) struct WorkspaceStatusArgs {
     /// Another file of approvers, in the format of OpenSSH's allowed_signers (repeatable)
     #[arg(long, value_name = "FILE")]
     approvers: Vec<PathBuf>,
+    /// The --log-max of the server, for the warning that the log is nearly full
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
+    log_max: u64,
     #[command(flatten)]
     workspace: WorkspaceArgs,
 }
@@ -107,7 +111,7 @@ impl WorkspaceStatusArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let workspace = self.workspace.open()?;
         let signers = workspace.signers(&self.approvers)?;
-        let status = Status::of(&workspace, &signers)?;
+        let status = Status::of(&workspace, &signers, self.log_max)?;
         let text = match self.json {
             true => serde_json::to_string_pretty(&status).map_err(std::io::Error::other)? + "\n",
             false => status.text(),
@@ -117,7 +121,11 @@ impl WorkspaceStatusArgs {
 }
 
 impl Status {
-    fn of(workspace: &OpenedWorkspace, signers: &Signers) -> Result<Status, CommandError> {
+    fn of(
+        workspace: &OpenedWorkspace,
+        signers: &Signers,
+        log_max: u64,
+    ) -> Result<Status, CommandError> {
         let state = workspace.existing_state()?;
         // `--json` prints these words too, so they do not change.
         let journal = match state.as_ref().map(unfinished_change) {
@@ -132,7 +140,7 @@ impl Status {
             name: name.clone(),
             why: damage.to_string(),
         });
-        let (log, sessions) = log::read(workspace)?;
+        let (log, sessions) = log::read(workspace, log_max)?;
         Ok(Status {
             workspace_root: workspace.name(),
             approvers: signers

@@ -1,6 +1,6 @@
 //! Formats the status of a workspace for people.
 
-use super::log::{CheckpointStatus, StatusLine};
+use super::log::{CheckpointStatus, LogStatus, StatusLine};
 use super::{LockStatus, PlanStatus, Status};
 use crate::cli::workspace::opened::SHORT;
 use candor_audit::{CheckpointVerdict, Completeness};
@@ -12,6 +12,16 @@ use std::fmt::Write as _;
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// From this percentage of its maximum size on, the log is reported as nearly full.
+const WARN_PERCENT: u64 = 75;
+
+impl LogStatus {
+    /// Returns the size of the log in percent of its maximum.
+    fn filled(&self) -> Option<u64> {
+        u64::try_from(u128::from(self.bytes) * 100 / u128::from(self.max.max(1))).ok()
+    }
+}
 
 impl Status {
     // Writing to a string cannot fail.
@@ -103,6 +113,12 @@ impl Status {
             }
             _ => writeln!(out, ", {GOOD}all valid{GOOD:#}"),
         };
+        if let Some(percent) = self.log.filled().filter(|percent| *percent >= WARN_PERCENT) {
+            let _ = writeln!(
+                out,
+                "  {BAD}the log has {percent} % of its maximum size{BAD:#}; to move full files away, run:\n    candor audit retire audit-log.jsonl --keep 30d --to DIR"
+            );
+        }
         for checkpoint in &verified.checkpoints {
             checkpoint.text(out);
         }
