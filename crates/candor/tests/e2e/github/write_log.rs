@@ -129,7 +129,8 @@ fn several_servers_write_one_log() {
     assert_eq!(log.lines().count(), 20);
     let data = fixture.text("data/github-writes.jsonl");
     let verified = Process::run(Process::command(CANDOR, &["audit", "verify", &data]), LIMIT);
-    assert_eq!(verified.exit, Exit::Code(0));
+    // The chain holds; a log without a checkpoint may have lost its end.
+    assert_eq!(verified.exit, Exit::Code(4));
 }
 
 /// The log of an older version is kept as it is, under another name.
