@@ -259,3 +259,30 @@ fn server_announces_its_sandbox() {
         "sandbox: landlock; without user: making a user namespace failed with EPERM (Operation not permitted); commands of plans will not run, because they need full (--sandbox)\n"
     );
 }
+
+/// The rest of the output is read and dropped, so that the command does not wait for a reader.
+#[test]
+fn the_end_of_a_hundred_megabytes_is_kept() {
+    if lacks_sandbox() {
+        return;
+    }
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    let script = "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo the end";
+    let output = run(&fixture, &mut client, script, false);
+    assert_eq!(output.len(), 8 * 1024);
+    assert!(output.ends_with("xxx\nthe end\n"), "{output}");
+}
+
+/// Output is text that a terminal can show.
+#[test]
+fn bytes_that_are_not_text_become_text() {
+    if lacks_sandbox() {
+        return;
+    }
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    let script = r"printf '\033[2J\377\000\r\nok'";
+    let output = run(&fixture, &mut client, script, false);
+    assert_eq!(output, "\\u{1b}[2J\u{fffd}\\u{0}\nok");
+}
