@@ -77,7 +77,7 @@ async fn unlock_shows_the_reason_and_unlocks() {
 #[test]
 fn empty_workspace_has_hints() {
     let fixture = OwnerFixture::empty();
-    assert_snapshot!(fixture.run_ok(&["status"]), @r"
+    assert_snapshot!(fixture.status(), @r"
     workspace BASE/ws
       approver  none; to create a key, run:
                   candor workspace init
@@ -144,7 +144,7 @@ fn damaged_state_is_shown() {
     fs::write(state.join("lock.WINDSURF.json"), "{}").unwrap();
     fs::create_dir(state.join("revocations")).unwrap();
     fs::write(state.join("revocations/x"), "{}").unwrap();
-    assert_snapshot!(fixture.run_ok(&["status"]), @r"
+    assert_snapshot!(fixture.status(), @r"
     workspace BASE/ws
       approver  anna  KEY
       session   none yet
