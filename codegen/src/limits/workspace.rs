@@ -20,7 +20,8 @@ pub(super) fn file_limits() -> Vec<Limit> {
         MAX_WHOLE_BYTES,
     };
     use candor_workspace::{
-        MAX_BODY, MAX_CHANGES, MAX_LINES, MAX_LINES_BYTES, MAX_TITLE, MAX_WAIT_S,
+        MAX_BODY, MAX_CHANGES, MAX_INSTRUCTIONS, MAX_LINES, MAX_LINES_BYTES, MAX_REPORTS_A_DAY,
+        MAX_REPORTS_OF_LOCK, MAX_TITLE, MAX_WAIT_S, SELF_UNLOCK_PERIOD_S,
     };
     vec![
         limit(
@@ -210,6 +211,30 @@ pub(super) fn file_limits() -> Vec<Limit> {
             "arguments_are_bounded_by_their_schemas",
         ),
         limit(
+            "reports about one lock",
+            MAX_REPORTS_OF_LOCK,
+            "`INSUFFICIENT_PERMISSIONS`",
+            "p7_second_self_unlock_needs_a_person",
+        ),
+        limit(
+            "reports of a workspace within a day",
+            MAX_REPORTS_A_DAY,
+            "`INSUFFICIENT_PERMISSIONS`",
+            "p7_reports_of_a_day_are_bounded",
+        ),
+        limit(
+            "time in which a role unlocks itself once",
+            format!("{} min", SELF_UNLOCK_PERIOD_S / 60),
+            "`unlocked: false`, `needs_person`",
+            "p7_second_self_unlock_needs_a_person",
+        ),
+        limit(
+            "characters of the instructions",
+            MAX_INSTRUCTIONS,
+            "roots are left out",
+            "p19_instructions_name_role_root_and_first_call",
+        ),
+        limit(
             "lines in an answer of read_audit_log",
             MAX_LINES,
             "`INVALID_INPUT_VALUE`",
@@ -237,6 +262,12 @@ pub(super) fn plan_limits() -> Vec<Limit> {
         MAX_TITLE_BYTES, MAX_WRITABLE,
     };
     vec![
+        limit(
+            "plans that wait for approval",
+            candor_workspace::plan::store::MAX_DRAFTS,
+            "`INSUFFICIENT_PERMISSIONS`",
+            "p9_drafts_are_bounded_and_old_ones_can_be_removed",
+        ),
         limit(
             "the text of a plan",
             kib(MAX_PLAN_BYTES),

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -16,7 +17,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub fn system_clock() -> Arc<dyn Clock> {
     // Nothing else reads the real clock.
     #[allow(clippy::disallowed_methods)]
-    Arc::new(Timestamp::now)
+    let now = SystemTime::now;
+    // A clock beyond the year 9999 has no timestamp; a server does not start with one.
+    Arc::new(move || Timestamp::try_from(now()).unwrap_or(Timestamp::MAX))
 }
 
 /// Serves on stdin and stdout until the input ends or a signal arrives. For the `main` of a server: sets up

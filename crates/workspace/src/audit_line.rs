@@ -8,7 +8,7 @@ use crate::owner_actions::OwnerAction;
 use crate::role::Role;
 use crate::write::{Settlement, hash_of};
 use candor_audit::TornBytes;
-use candor_fault::{Cause, Effect, Timestamp, iso_millis};
+use candor_fault::{Cause, Effect, Fault, Timestamp, iso_millis};
 use candor_secrets::redact;
 use candor_street::{Call, CallOutcome, CallRecord};
 use serde_json::{Map, Number, Value, json};
@@ -206,6 +206,31 @@ pub(crate) fn settlement_line(
     if let Some(start_seq) = start_seq {
         set_start(&mut line, start_seq);
     }
+    line
+}
+
+/// Builds the line about a change that a dead process left, and that can be neither finished nor undone.
+pub(crate) fn unsettled_line(
+    actor: &Actor,
+    at: Timestamp,
+    fault: &Fault<Workspace>,
+    paths: &[String],
+) -> Map<String, Value> {
+    let subjects = paths.iter().map(|path| Subject {
+        path: path.clone(),
+        ..Subject::default()
+    });
+    let mut line = recovery_line(actor, at, "", "", subjects.collect(), Effect::None);
+    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
+    set("result", json!("error"));
+    set("error_code", json!(fault.row().code));
+    set("invariant_id", json!(fault.facts().invariant_id));
+    set("cause", plain(json!(fault.cause())));
+    let mut envelope = Workspace::envelope_value(fault, Some("recovery"), at);
+    if let Some(members) = envelope.as_object_mut() {
+        members.shift_remove("stack_trace");
+    }
+    set("envelope", plain(envelope));
     line
 }
 

@@ -4,6 +4,7 @@ use crate::command::{CommandError, CommandOutcome, FingerprintError};
 use crate::dialect::Workspace;
 use crate::edit::{EditError, PatchError};
 use crate::lock::{Lock, LockError};
+use crate::loose_files::LooseFile;
 use crate::path::PathError;
 use crate::plan::{self, store};
 use crate::policy::PolicyReport;
@@ -23,6 +24,14 @@ pub(crate) enum Failure {
     NoSession,
     /// The workspace is locked.
     Locked(Box<Lock>),
+    /// The workspace is locked, because a change of a dead process can be neither finished nor undone.
+    JournalLocked(Box<Lock>),
+    /// There is no lock to report about.
+    NothingLocked,
+    /// There are too many reports.
+    ReportLimit(ReportLimit),
+    /// The directory of reports is a file.
+    ReportsNotDirectory(PathBuf),
     /// The tool belongs to the other role.
     OtherRole {
         tool: &'static str,
@@ -56,6 +65,8 @@ pub(crate) enum Failure {
     Executed(PathRulesError),
     /// The plan cannot be used.
     Plan(PlanFailure),
+    /// Too many plans wait for an approval; a person has to run the command.
+    TooManyDrafts { command: String },
     /// The file exists, and must not.
     Exists(String),
     /// The file is not the one that the caller saw.
@@ -93,6 +104,15 @@ pub(crate) enum Failure {
     Raised(Fault<Workspace>),
 }
 
+/// The bound that a report would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportLimit {
+    /// The reports about one lock.
+    Lock,
+    /// The reports of a workspace within a day.
+    Day,
+}
+
 /// The reason why a session could not be started.
 #[derive(Debug)]
 pub(crate) enum StartError {
@@ -114,6 +134,8 @@ pub(crate) enum StartError {
     Checkpoint(BadCheckpoint),
     /// The log has lines, and a checkpoint is missing although one is required.
     Unchecked { missing: Vec<PathBuf> },
+    /// Other users could change the log.
+    LooseLog(LooseFile),
     /// The log cannot be opened.
     Log(candor_audit::OpenError),
     /// The state directory of the root cannot be used.

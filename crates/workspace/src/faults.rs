@@ -5,12 +5,16 @@ use crate::dialect::Workspace;
 use crate::dialect::codes::{self, INVARIANTS};
 use crate::dialect::system_error::{Thrown, startup_failure};
 use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch};
-use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, PlanFailure, StartError};
+use crate::failure::{
+    BadCheckpoint, BrokenInvariant, Failure, PlanFailure, ReportLimit, StartError,
+};
 use crate::notes::Penalty;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
+use crate::plan::store::MAX_DRAFTS;
 use crate::policy;
 use crate::reading::ReadError;
+use crate::report_history::{MAX_REPORTS_A_DAY, MAX_REPORTS_OF_LOCK};
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::{AppendError, CheckpointVerdict};
 use candor_fault::{
@@ -49,6 +53,32 @@ impl Failure {
                     ),
                 }
             }
+            Failure::JournalLocked(lock) => codes::SessionLocked
+                .fault()
+                .with_cause(json!({
+                    "error_code": lock.error_code,
+                    "human_message": lock.human_message,
+                    "seq": lock.seq,
+                }))
+                .with_remedy("Ask a person to look, and to run candor workspace settle."),
+            Failure::NothingLocked => codes::InsufficientPermissions
+                .fault()
+                .with_message("Nothing is locked, so there is nothing to report")
+                .with_remedy("Go on, or tell the person what happened.")
+                .with_cause(named(
+                    "NothingLocked",
+                    "a report is a change without a plan, so it is written only while the session is locked",
+                )),
+            Failure::ReportLimit(limit) => report_limit(*limit),
+            Failure::ReportsNotDirectory(at) => codes::InvalidPath
+                .fault()
+                .with_message(
+                    ClientText::from("")
+                        .quoting_at_most(&shown(at), SENTENCE_CHARS)
+                        .then(" is a file, so no report can be written there"),
+                )
+                .with_remedy("Ask a person to move the file away.")
+                .with_cause(os(Errno::NOTDIR)),
             Failure::OtherRole { tool, role, .. } => codes::UnauthorizedAction
                 .fault()
                 .with_message(
@@ -129,6 +159,16 @@ impl Failure {
                 .with_remedy("Ask a person to correct .candor/executed.")
                 .with_cause(Cause::error("Executed", error)),
             Failure::Plan(failure) => plan(failure),
+            Failure::TooManyDrafts { command } => codes::InsufficientPermissions
+                .fault()
+                .with_message(
+                    ClientText::from("Too many plans wait for approval. Ask a person to run: ")
+                        .quoting_at_most(command, SENTENCE_CHARS),
+                )
+                .with_cause(named(
+                    "TooManyDrafts",
+                    &format!("at most {MAX_DRAFTS} plans wait for approval"),
+                )),
             Failure::Exists(at) => codes::FileAlreadyExists
                 .fault()
                 .with_message(
@@ -255,6 +295,24 @@ fn os(errno: Errno) -> Cause {
     Cause::from(io::Error::from(errno))
 }
 
+fn report_limit(limit: ReportLimit) -> F {
+    let (message, cause) = match limit {
+        ReportLimit::Lock => (
+            "There are enough reports about this lock",
+            format!("a lock has at most {MAX_REPORTS_OF_LOCK} reports"),
+        ),
+        ReportLimit::Day => (
+            "There are enough reports for today",
+            format!("a workspace has at most {MAX_REPORTS_A_DAY} reports within a day"),
+        ),
+    };
+    codes::InsufficientPermissions
+        .fault()
+        .with_message(message)
+        .with_remedy("Ask a person to look, and to run candor workspace unlock.")
+        .with_cause(named("ReportLimit", &cause))
+}
+
 /// Maps violations that no schema can state.
 fn arguments(violations: Violations) -> F {
     Workspace::adopt(Refusal::Arguments(violations))
@@ -334,6 +392,10 @@ fn start(error: &StartError) -> F {
                 .with_remedy("Ask a person to run candor audit verify, then candor audit checkpoint --sign-with if the log is right.")
                 .with_cause(json!({ "message": "the completeness of the audit log cannot be checked", "code": null, "name": "Checkpoint", "flaw": "checkpoint_missing", "checkpoints": missing }))
         }
+        StartError::LooseLog(loose) => failed
+            .with_message(client_text(loose))
+            .with_remedy("Ask the owner of the machine to run the command in the message.")
+            .with_cause(because(&loose.to_string())),
         StartError::Log(error @ AppendError::Locked) => log_unavailable(error),
         StartError::Log(error) => failed
             .with_message("The audit log cannot be opened")
@@ -572,6 +634,16 @@ fn policy_violation(report: &policy::PolicyReport) -> F {
     fault.with_cause(json!({ "findings": findings, "omitted": report.omitted }))
 }
 
+/// Maps a change of a dead process that can be neither finished nor undone. Returns `None` if another
+/// attempt may succeed without a person.
+pub(crate) fn unsettled_journal(error: SettleError) -> Result<F, SettleError> {
+    match error {
+        SettleError::Log(_) => Err(error),
+        SettleError::Io(io) if is_exhausted(&io) => Err(SettleError::Io(io)),
+        error => Ok(invariant(&BrokenInvariant::Journal(error))),
+    }
+}
+
 /// Returns true if the process or the machine has run out of something that has nothing to do with the file.
 fn is_exhausted(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
@@ -631,7 +703,9 @@ fn invariant(broken: &BrokenInvariant) -> F {
                 match error {
                     SettleError::Foreign => "the journal was not written by this program",
                     SettleError::Contradiction => "the log has a change that the files do not have",
-                    SettleError::Io(_) | SettleError::Log(_) => "the journal cannot be settled",
+                    SettleError::Io(_) | SettleError::Log(_) => {
+                        "an interrupted change can be neither finished nor undone"
+                    }
                 },
             ),
         ),

@@ -81,6 +81,12 @@ pub fn put(state: &impl Disk, role: Role, lock: &Lock) -> io::Result<()> {
     }
 }
 
+/// Replaces the lock of a role; durable when this returns.
+pub fn replace(state: &impl Disk, role: Role, lock: &Lock) -> io::Result<()> {
+    let bytes = serde_json::to_vec(lock)?;
+    durable::write(state, ".", &file(role), MODE, &bytes, IfExists::Replace)
+}
+
 /// Unlocks a workspace for a role; durable when this returns. Returns true if it was locked.
 pub fn remove(state: &impl Disk, role: Role) -> io::Result<bool> {
     match state.unlink(file(role)) {

@@ -43,6 +43,10 @@ pub enum OwnerAction<'a> {
         by: &'a str,
         key_id: KeyId,
     },
+    /// Old drafts were removed.
+    Cleaned { detail: &'a str },
+    /// An interrupted change was settled by a person.
+    Settled { detail: &'a str },
     /// A role may work again.
     Unlocked {
         role: Role,
@@ -57,6 +61,8 @@ impl OwnerAction<'_> {
             OwnerAction::Approved { .. } => "approve",
             OwnerAction::RevokedPlan { .. } | OwnerAction::RevokedKey { .. } => "revoke",
             OwnerAction::Unlocked { .. } => "unlock",
+            OwnerAction::Settled { .. } => "settle",
+            OwnerAction::Cleaned { .. } => "clean",
         }
     }
 
@@ -65,7 +71,10 @@ impl OwnerAction<'_> {
             OwnerAction::Approved { plan, .. } | OwnerAction::RevokedPlan { plan, .. } => {
                 Some(plan.as_str())
             }
-            OwnerAction::RevokedKey { .. } | OwnerAction::Unlocked { .. } => None,
+            OwnerAction::RevokedKey { .. }
+            | OwnerAction::Unlocked { .. }
+            | OwnerAction::Settled { .. }
+            | OwnerAction::Cleaned { .. } => None,
         }
     }
 
@@ -77,7 +86,9 @@ impl OwnerAction<'_> {
                 approver: (*by).to_owned(),
                 key_id: key_id.to_string(),
             }),
-            OwnerAction::Unlocked { .. } => None,
+            OwnerAction::Unlocked { .. }
+            | OwnerAction::Settled { .. }
+            | OwnerAction::Cleaned { .. } => None,
         }
     }
 
@@ -85,6 +96,9 @@ impl OwnerAction<'_> {
     pub(crate) fn detail(&self) -> Option<String> {
         match self {
             OwnerAction::Approved { .. } | OwnerAction::RevokedPlan { .. } => None,
+            OwnerAction::Settled { detail } | OwnerAction::Cleaned { detail } => {
+                Some((*detail).to_owned())
+            }
             OwnerAction::RevokedKey { revoked, .. } => {
                 Some(format!("the key {revoked} was revoked"))
             }

@@ -2,13 +2,17 @@
 //! the cache is keyed by their bytes, so no entry can be out of date.
 
 use crate::approval::{Approval, ApprovalFile, SignedError, SignedStatement, find_approvals_by};
-use crate::plan::store::{self, LoadError, StoredPlan};
-use crate::plan::{Globs, Phase, PlanHash, Scope, ScopeError, hash};
+use crate::path::Root;
+use crate::plan::store::{self, LoadError, PLANS_DIR, StoredPlan};
+use crate::plan::{Globs, Phase, PlanHash, PlanNames, Scope, ScopeError, hash};
 use crate::protected::{DenyRead, ExecutedFiles, PathRulesError};
 use crate::write::hash_of;
 use candor_disk::{Disk, DiskFile, Open};
+use candor_fault::Timestamp;
+use rustix::fs::OFlags;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number of entries; the cache is cleared when it is reached.
@@ -16,6 +20,9 @@ const MOST: usize = 256;
 
 /// The maximum size of a stored plan that is looked up, in bytes.
 const PLAN_BYTES: usize = 2 * crate::plan::MAX_PLAN_BYTES;
+
+/// The age of a directory's last change from which its stamp tells a later change apart, in seconds.
+const STAMP_AGE_S: i64 = 2;
 
 type Verified = Result<SignedStatement<Approval>, SignedError>;
 
@@ -25,8 +32,38 @@ pub(crate) struct PlanCache {
     approvals: Mutex<BTreeMap<String, Verified>>,
     /// Compiled globs, keyed by their texts.
     globs: Mutex<BTreeMap<Vec<String>, Arc<Globs>>>,
+    names: Mutex<Option<(DirStamp, Arc<PlanNames>)>>,
     deny: ParsedFile<DenyRead>,
     executed: ParsedFile<ExecutedFiles>,
+}
+
+/// The identity of a directory and the time of its last change. The time is the kernel's: no program can
+/// set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DirStamp {
+    device: u64,
+    inode: u64,
+    seconds: i64,
+    nanoseconds: u64,
+}
+
+impl DirStamp {
+    /// Returns the stamp of the directory of plans, if it exists.
+    fn of_plans(root: &Root) -> Option<DirStamp> {
+        let dir = root.open_dir(Path::new(PLANS_DIR), OFlags::PATH).ok()?;
+        let stat = rustix::fs::fstat(dir).ok()?;
+        Some(DirStamp {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            seconds: stat.st_ctime,
+            nanoseconds: stat.st_ctime_nsec,
+        })
+    }
+
+    /// Returns true if another change would have another stamp: the kernel's clock advances in steps.
+    fn is_settled(&self, now: Timestamp) -> bool {
+        now.as_second().saturating_sub(self.seconds) >= STAMP_AGE_S
+    }
 }
 
 /// The bytes of a person's file that were parsed last, and the result.
@@ -79,6 +116,24 @@ impl PlanCache {
         Ok(stored)
     }
 
+    /// Returns the names in the directory of plans. They are remembered while the directory has not
+    /// changed, so that thousands of drafts cost nothing.
+    pub(crate) fn names(&self, root: &Root, now: Timestamp) -> io::Result<Arc<PlanNames>> {
+        let stamp = DirStamp::of_plans(root);
+        let mut known = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(stamp), Some((of, names))) = (stamp, &*known)
+            && *of == stamp
+        {
+            return Ok(Arc::clone(names));
+        }
+        let names = Arc::new(PlanNames::new(store::names(&root.disk())?));
+        *known = match stamp.filter(|stamp| stamp.is_settled(now)) {
+            Some(stamp) => Some((stamp, Arc::clone(&names))),
+            None => None,
+        };
+        Ok(names)
+    }
+
     /// Returns the scope of a phase.
     pub(crate) fn scope<'p>(&self, phase: &'p Phase) -> Result<Scope<'p>, ScopeError> {
         if let Some(globs) = remembered(&self.globs, &phase.allow) {
@@ -93,7 +148,7 @@ impl PlanCache {
     pub(crate) fn approvals(
         &self,
         disk: &impl Disk,
-        names: &[String],
+        names: &PlanNames,
         plan: &PlanHash,
     ) -> io::Result<Vec<ApprovalFile>> {
         find_approvals_by(disk, names, plan, |bytes| {

@@ -113,13 +113,17 @@ impl WorkspaceServer {
             return Err(Failure::OtherRole {
                 tool: tool.name(),
                 role: self.config.role,
-                locked: session.lock(self.config.role)?.is_some(),
+                locked: session.unsettled_journal().is_some()
+                    || session.lock(self.config.role)?.is_some(),
             });
         }
-        if !tools::works_when_locked(tool.name())
-            && let Some(lock) = session.lock(self.config.role)?
-        {
-            return Err(Failure::Locked(Box::new(lock)));
+        if !tools::works_when_locked(tool.name()) {
+            if let Some(unsettled) = session.unsettled_journal() {
+                return Err(Failure::JournalLocked(Box::new(unsettled.lock)));
+            }
+            if let Some(lock) = session.lock(self.config.role)? {
+                return Err(Failure::Locked(Box::new(lock)));
+            }
         }
         match session.root.unchanged() {
             Ok(true) => Ok(()),

@@ -4,15 +4,19 @@ use crate::audit_line::{self, Actor};
 use crate::command_starts::{self, CommandStart};
 use crate::config::Config;
 use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, StartError};
+use crate::faults;
 use crate::lock::{self, Lock};
 use crate::log_checkpoints::{CHECKPOINT, LogCheckpoints, checkpoint_files};
-use crate::log_place::log_disk;
+use crate::log_place::{LogPlace, log_disk};
+use crate::loose_files::find_loose;
 use crate::notes::Notes;
 use crate::path::Root;
 use crate::plan_cache::PlanCache;
 use crate::role::Role;
 use crate::state::{self, LOG};
-use crate::write::{ChangeOrigin, SettleError, Settlement, WriteQueue, WriteTurn};
+use crate::write::{
+    ChangeOrigin, JournalMark, SettleError, Settlement, WriteQueue, WriteTurn, journal_mark,
+};
 use candor_audit::{
     AppendReceipt, Checkpoint, CheckpointFile, CheckpointVerdict, CheckpointWriter, Completeness,
     JudgedPart, Log, LogAnchor, LogEvidence, LogFlaw, LogJudgement, LogOptions, OpenError, Signer,
@@ -25,7 +29,7 @@ use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The time that a call waits for another one that writes.
@@ -72,6 +76,17 @@ pub(crate) struct Session {
     pub(crate) completeness: Completeness,
     /// The checkpoints that were missing then.
     pub(crate) missing_checkpoints: Vec<PathBuf>,
+    unsettled: Mutex<Option<UnsettledJournal>>,
+}
+
+/// A change of a dead process that can be neither finished nor undone. It locks both roles until a person
+/// has settled it.
+#[derive(Debug, Clone)]
+pub(crate) struct UnsettledJournal {
+    pub(crate) lock: Lock,
+    pub(crate) invariant_id: Option<&'static str>,
+    pub(crate) paths: Vec<String>,
+    mark: JournalMark,
 }
 
 /// Returns the root of the server that a caller means.
@@ -138,6 +153,11 @@ impl Session {
             None | Some(LogFlaw::Torn(_)) => {}
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
         }
+        let place = LogPlace::read(&directory).map_err(StartError::State)?;
+        let log = place.path(root, &directory);
+        if let Some(loose) = find_loose(&log, false).map_err(StartError::State)? {
+            return Err(StartError::LooseLog(loose).into());
+        }
         if config.require_checkpoint && !missing_checkpoints.is_empty() {
             let missing = missing_checkpoints;
             return Err(StartError::Unchecked { missing }.into());
@@ -171,8 +191,12 @@ impl Session {
             running: Mutex::new(None),
             completeness: judged.completeness,
             missing_checkpoints,
+            unsettled: Mutex::new(None),
         };
-        drop(session.take_turn()?);
+        // A change that cannot be settled locks the session, which begins all the same.
+        if let Err(error) = session.settled_turn()? {
+            session.note_unsettled(error)?;
+        }
         session.recover_commands()?;
         Ok(session)
     }
@@ -223,8 +247,20 @@ impl Session {
         }
     }
 
-    /// Waits for its turn to write, and settles the changes of a dead process first.
+    /// Waits for the turn to write, and settles the changes of a dead process.
     pub(crate) fn take_turn(&self) -> Result<WriteTurn<RealDisk>, Failure> {
+        match self.settled_turn()? {
+            Ok(turn) => {
+                *self.unsettled() = None;
+                Ok(turn)
+            }
+            // A link on the way may be gone at the next call.
+            Err(SettleError::Io(error)) => Err(Failure::Io(error)),
+            Err(error) => Err(self.note_unsettled(error)?),
+        }
+    }
+
+    fn settled_turn(&self) -> Result<Result<WriteTurn<RealDisk>, SettleError>, Failure> {
         let recorded = |about: &ChangeOrigin| self.has_line_of(about);
         let record = |settled: &Settlement| {
             let about = &settled.about;
@@ -237,10 +273,53 @@ impl Session {
             self.note_line(receipt);
             Ok(())
         };
-        Ok(self
-            .writing
-            .take_turn(WRITE_PATIENCE)?
-            .settle(recorded, record)?)
+        let turn = self.writing.take_turn(WRITE_PATIENCE)?;
+        Ok(turn.settle(recorded, record))
+    }
+
+    fn unsettled(&self) -> MutexGuard<'_, Option<UnsettledJournal>> {
+        let unsettled = self.unsettled.lock();
+        unsettled.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the change that can be neither finished nor undone, unless a person has settled it since.
+    pub(crate) fn unsettled_journal(&self) -> Option<UnsettledJournal> {
+        let mut unsettled = self.unsettled();
+        let is_same = |known: &UnsettledJournal| journal_mark(&self.state).0 == known.mark;
+        if !unsettled.as_ref().is_some_and(is_same) {
+            *unsettled = None;
+        }
+        unsettled.clone()
+    }
+
+    /// Records that a change can be neither finished nor undone.
+    fn note_unsettled(&self, error: SettleError) -> Result<Failure, Failure> {
+        let fault = faults::unsettled_journal(error)?;
+        let (mark, paths) = journal_mark(&self.state);
+        let mut unsettled = self.unsettled();
+        if let Some(known) = unsettled.as_ref().filter(|known| known.mark == mark) {
+            return Ok(Failure::JournalLocked(Box::new(known.lock.clone())));
+        }
+        let at = self.clock.now();
+        let line = audit_line::unsettled_line(&self.actor, at, &fault, &paths);
+        let receipt = self.log.append_blocking(line);
+        let receipt = receipt.map_err(|error| Failure::from(SettleError::Log(error)))?;
+        self.note_line(receipt);
+        let lock = Lock {
+            v: 1,
+            error_code: fault.row().code.text().to_owned(),
+            human_message: fault.message().to_owned(),
+            seq: receipt.seq,
+            timestamp: iso_millis(at),
+            person: true,
+        };
+        *unsettled = Some(UnsettledJournal {
+            lock: lock.clone(),
+            invariant_id: fault.facts().invariant_id,
+            paths,
+            mark,
+        });
+        Ok(Failure::JournalLocked(Box::new(lock)))
     }
 
     /// Records that a line of the log was written.
@@ -255,22 +334,7 @@ impl Session {
 
     /// Returns true if the log has the line of a change that was made.
     fn has_line_of(&self, about: &ChangeOrigin) -> Result<bool, SettleError> {
-        // The process that wrote the line may have died before it was on the disk.
-        self.log.settle_blocking().map_err(SettleError::Log)?;
-        let mut after = about.after_seq;
-        loop {
-            let page =
-                candor_audit::page(self.log_disk.clone(), LOG, after, usize::MAX, LOOK_BYTES)?;
-            for raw in &page.lines {
-                if raw.seq.is_some_and(|seq| seq > about.after_seq) && is_of(&raw.bytes, about) {
-                    return Ok(true);
-                }
-            }
-            match page.lines.iter().rev().find_map(|raw| raw.seq) {
-                Some(seq) if page.more && seq > after => after = seq,
-                _ => return Ok(false),
-            }
-        }
+        log_has_line_of(&self.log, self.log_disk.clone(), about)
     }
 
     /// Reads the lock of the workspace for this role.
@@ -404,6 +468,29 @@ pub(crate) fn open_log(
         ..LogOptions::default()
     };
     Log::open(disk, name, options)
+}
+
+/// Returns true if a log has the line of a change that was made.
+pub(crate) fn log_has_line_of(
+    log: &Log,
+    disk: RealDisk,
+    about: &ChangeOrigin,
+) -> Result<bool, SettleError> {
+    // The process that wrote the line may have died before it was on the disk.
+    log.settle_blocking().map_err(SettleError::Log)?;
+    let mut after = about.after_seq;
+    loop {
+        let page = candor_audit::page(disk.clone(), LOG, after, usize::MAX, LOOK_BYTES)?;
+        for raw in &page.lines {
+            if raw.seq.is_some_and(|seq| seq > about.after_seq) && is_of(&raw.bytes, about) {
+                return Ok(true);
+            }
+        }
+        match page.lines.iter().rev().find_map(|raw| raw.seq) {
+            Some(seq) if page.more && seq > after => after = seq,
+            _ => return Ok(false),
+        }
+    }
 }
 
 /// Returns true if a line is the one of a change that was made.

@@ -3,9 +3,9 @@
 
 use super::signed::{MAX_STATEMENT_BYTES, SignedError, SignedStatement};
 use super::statement::Approval;
-use crate::plan::PlanHash;
 use crate::plan::durable::{self, IfExists};
 use crate::plan::store::{self, PLANS_DIR};
+use crate::plan::{PlanHash, PlanNames};
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
 use std::io;
@@ -26,20 +26,19 @@ pub struct ApprovalFile {
 
 /// Finds the approvals of a plan, sorted by file name.
 pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<ApprovalFile>> {
-    find_approvals_by(disk, &store::names(disk)?, plan, SignedStatement::read)
+    let names = PlanNames::new(store::names(disk)?);
+    find_approvals_by(disk, &names, plan, SignedStatement::read)
 }
 
 /// Finds the approvals of a plan among these names, and parses the bytes of each with `check`.
 pub(crate) fn find_approvals_by(
     disk: &impl Disk,
-    names: &[String],
+    names: &PlanNames,
     plan: &PlanHash,
     mut check: impl FnMut(&[u8]) -> Result<SignedStatement<Approval>, SignedError>,
 ) -> io::Result<Vec<ApprovalFile>> {
-    let prefix = format!("{plan}.");
-    let own = |name: &&String| name.starts_with(&prefix) && name.ends_with(".approval.json");
     let mut all = Vec::new();
-    for file in names.iter().filter(own).take(MAX_APPROVALS) {
+    for file in names.approvals_of(plan).take(MAX_APPROVALS) {
         let approval = match read(disk, &format!("{PLANS_DIR}/{file}")) {
             Ok(bytes) => check(&bytes),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {

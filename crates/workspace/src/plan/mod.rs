@@ -10,6 +10,7 @@ mod glob;
 mod hash;
 mod lint;
 mod model;
+mod plan_names;
 mod schema;
 mod scope;
 pub mod store;
@@ -29,6 +30,7 @@ pub use model::{
     BadEnv, BadPhaseId, Env, Operation, Phase, PhaseId, PhasePolicy, Plan, PolicyException,
     Preflight,
 };
+pub use plan_names::PlanNames;
 pub use schema::schema;
 pub use scope::{Scope, ScopeError, allows, phase};
 pub use text::{parse, render};

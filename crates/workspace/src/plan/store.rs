@@ -6,6 +6,7 @@ use super::error::PlanError;
 use super::hash::{PlanHash, PlanRef, hash};
 use super::lint::{Lint, Severity, lint};
 use super::model::Plan;
+use super::plan_names::PlanNames;
 use super::text::{is_canonical, parse, render};
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
@@ -15,11 +16,14 @@ use std::io;
 /// The directory that plans and their approvals lie in, relative to the root.
 pub const PLANS_DIR: &str = "docs/plans";
 
+/// The maximum number of plans without an approval.
+pub const MAX_DRAFTS: usize = 4096;
+
 /// The maximum number of plans that are listed.
 pub const MAX_LISTED_PLANS: usize = 256;
 
 /// The maximum number of hashes that are named for an ambiguous reference.
-const MAX_CANDIDATES: usize = 8;
+pub(super) const MAX_CANDIDATES: usize = 8;
 
 /// The maximum size of a stored plan in bytes: each line may have got a CR.
 const MAX_FILE_BYTES: usize = 2 * MAX_PLAN_BYTES;
@@ -152,19 +156,13 @@ pub fn path(hash: &PlanHash) -> String {
 
 /// Returns the names in the directory of plans, without those that are not UTF-8. A missing
 /// directory has none.
-pub(crate) fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
+pub fn names(disk: &impl Disk) -> io::Result<Vec<String>> {
     let names = match disk.list(PLANS_DIR) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         listed => listed?,
     };
     let names = names.into_iter();
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
-}
-
-/// Returns the hashes among these names, sorted, without checking the plans.
-pub(crate) fn hashes(names: &[String]) -> impl Iterator<Item = PlanHash> {
-    let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
-    hashes.filter_map(PlanHash::read).take(MAX_LISTED_PLANS)
 }
 
 /// Lists all plans, sorted by hash, and the damaged ones by name.
@@ -197,15 +195,7 @@ pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<P
 /// Finds the plan that a reference means. The plan may be damaged.
 pub fn find(disk: &impl Disk, reference: &PlanRef) -> Result<PlanHash, FindError> {
     let names = names(disk).map_err(FindError::Io)?;
-    let hashes = names.iter().filter_map(|name| name.strip_suffix(".toml"));
-    let hashes = hashes.filter_map(PlanHash::read);
-    let mut found: Vec<_> = hashes.filter(|hash| reference.matches(hash)).collect();
-    found.truncate(MAX_CANDIDATES);
-    match found.len() {
-        0 => Err(FindError::Missing),
-        1 => found.pop().ok_or(FindError::Missing),
-        _ => Err(FindError::Ambiguous(found)),
-    }
+    PlanNames::new(names).find(reference)
 }
 
 /// Loads a plan by its hash and checks that it is whole, canonical and without an error.

@@ -2,14 +2,18 @@
 //! old text are subtracted from those of the new one, by rule and by the text of their line.
 
 mod conflict;
+mod decode;
 mod report;
 mod rust;
 mod secret;
+mod test_module;
 
 pub use report::{Finding, MAX_FINDING_TEXT, MAX_FINDINGS, PolicyReport, PolicyRule, Profile};
 
+pub use test_module::is_test_module;
+
+use decode::decode;
 use report::RawFinding;
-use std::borrow::Cow;
 
 /// An edit to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -37,12 +41,12 @@ pub fn check(request: PolicyRequest<'_>) -> PolicyReport {
         found.retain(|raw| !request.exceptions.contains(&raw.rule));
         found
     };
-    let after = String::from_utf8_lossy(request.after);
+    let after = decode(request.after);
     let mut added: Vec<RawFinding> = findings(request.path, request.after, &after);
     if let Some((path, bytes)) = request.before
         && !added.is_empty()
     {
-        let before: Cow<'_, str> = String::from_utf8_lossy(bytes);
+        let before = decode(bytes);
         let old = findings(path, bytes, &before);
         report::take_away(&mut added, &after, &old, &before);
     }

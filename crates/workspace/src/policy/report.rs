@@ -40,6 +40,8 @@ pub enum PolicyRule {
     PrivateKey,
     /// A token of a well-known shape.
     SecretToken,
+    /// The password in a URL.
+    UrlCredentials,
     /// A call of `unwrap()`.
     Unwrap,
     /// A call of `expect(…)`.
@@ -58,10 +60,11 @@ pub enum PolicyRule {
 
 impl PolicyRule {
     /// Every rule.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ConflictMarker,
         Self::PrivateKey,
         Self::SecretToken,
+        Self::UrlCredentials,
         Self::Unwrap,
         Self::Expect,
         Self::Panic,
@@ -77,6 +80,7 @@ impl PolicyRule {
             Self::ConflictMarker => "conflict-marker",
             Self::PrivateKey => "private-key",
             Self::SecretToken => "secret-token",
+            Self::UrlCredentials => "url-credentials",
             Self::Unwrap => "unwrap",
             Self::Expect => "expect",
             Self::Panic => "panic",
@@ -95,7 +99,9 @@ impl PolicyRule {
     /// Returns the profile that the rule belongs to.
     pub fn profile(self) -> Profile {
         match self {
-            Self::ConflictMarker | Self::PrivateKey | Self::SecretToken => Profile::Secrets,
+            Self::ConflictMarker | Self::PrivateKey | Self::SecretToken | Self::UrlCredentials => {
+                Profile::Secrets
+            }
             _ => Profile::RustStrict,
         }
     }
@@ -104,7 +110,7 @@ impl PolicyRule {
     pub fn how(self) -> String {
         let instead = match self {
             Self::ConflictMarker => "finish the merge",
-            Self::PrivateKey | Self::SecretToken => {
+            Self::PrivateKey | Self::SecretToken | Self::UrlCredentials => {
                 "read it from the environment or a secret store"
             }
             Self::Unwrap | Self::Expect => "return the error",
@@ -190,7 +196,10 @@ pub(super) fn take_away(
 fn keys(found: &[RawFinding], text: &str) -> Vec<Key> {
     let mut last: Option<(Range<usize>, [u8; 32])> = None;
     let key = |raw: &RawFinding| {
-        if matches!(raw.rule, PolicyRule::PrivateKey | PolicyRule::SecretToken) {
+        if matches!(
+            raw.rule,
+            PolicyRule::PrivateKey | PolicyRule::SecretToken | PolicyRule::UrlCredentials
+        ) {
             return (raw.rule, digest(&text[raw.range.clone()]));
         }
         if let Some((line, digest)) = &last

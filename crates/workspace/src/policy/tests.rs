@@ -123,6 +123,79 @@ fn only_added_findings_count() {
 }
 
 #[test]
+fn secrets_in_other_encodings_are_found() {
+    let text = format!("a = '{}'\n", token());
+    let utf16 = |unit: fn(u16) -> [u8; 2], mark: [u8; 2]| {
+        let units = text.encode_utf16().flat_map(unit);
+        mark.into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    let utf32 = |unit: fn(u32) -> [u8; 4], mark: [u8; 4]| {
+        let units = text.chars().flat_map(|c| unit(c.into()));
+        mark.into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    for bytes in [
+        utf16(u16::to_le_bytes, [0xff, 0xfe]),
+        utf16(u16::to_be_bytes, [0xfe, 0xff]),
+        utf32(u32::to_le_bytes, [0xff, 0xfe, 0, 0]),
+        utf32(u32::to_be_bytes, [0, 0, 0xfe, 0xff]),
+    ] {
+        let request = PolicyRequest {
+            path: "a.txt",
+            before: None,
+            after: &bytes,
+            rust_strict: false,
+            exceptions: &[],
+        };
+        let report = check(request);
+        assert_eq!(report.findings[0].rule, PolicyRule::SecretToken);
+        assert!(!report.findings[0].text.contains(&token()));
+        // It is the same finding in the same file.
+        let before = Some(("a.txt", bytes.as_slice()));
+        assert!(check(PolicyRequest { before, ..request }).is_clean());
+        let odd = &bytes[..bytes.len() - 1];
+        check(PolicyRequest {
+            after: odd,
+            ..request
+        });
+    }
+}
+
+#[test]
+fn passwords_in_urls_are_found() {
+    for text in [
+        "postgres://u:s3cr3tpw@db/x",
+        "url = \"amqps://u:pw@10.0.0.1:5671\"",
+        "redis://:s3cr3t@cache.internal",
+        "https://u:p@example.com.evil.io/",
+        "https://u:pw@[2001:db9::1]/",
+    ] {
+        assert_eq!(rules_of("a.txt", text), [("url-credentials", 1)], "{text}");
+        assert!(
+            !check_file("a.txt", None, text).findings[0]
+                .text
+                .contains("s3cr3t")
+        );
+    }
+    for text in [
+        "postgres://u:s3cr3tpw@localhost/x",
+        "postgres://u:s3cr3tpw@127.0.0.1:5432/x",
+        "postgres://u:s3cr3tpw@[::1]:5432/x",
+        "http://u:pw@db.example.org/",
+        "http://u:pw@host.test",
+        "http://u:pw@192.0.2.7/",
+        "http://u:pw@[2001:db8::1]/",
+        "postgres://postgres:postgres@db/x",
+        "postgres://u:${PASSWORD}@db/x",
+        "postgres://u:<password>@db/x",
+        "postgres://u:***@db/x",
+        "postgres://u@db/x",
+        "https://host:8080/a@b",
+    ] {
+        assert_eq!(rules_of("a.txt", text), [], "{text}");
+    }
+}
+
+#[test]
 fn exceptions_apply_by_rule_and_rust_is_checked_on_request() {
     let text = format!("fn a() {{ x.unwrap(); panic!(\"{}\"); }}", token());
     let rules = |rust_strict: bool, exceptions: &[PolicyRule]| {

@@ -35,6 +35,13 @@ _netrc
 .htpasswd
 .dockercfg
 .git-credentials
+.ssh/
+.gnupg/
+*.tfstate*
+secrets.json
+secrets.yaml
+secrets.yml
+secrets.toml
 .vault-token
 **/.docker/config.json
 **/.kube/config

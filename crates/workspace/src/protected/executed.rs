@@ -240,7 +240,7 @@ mod tests {
         if glob.last().is_some_and(|last| !wild(last)) {
             return true;
         }
-        let first_wild = glob.iter().position(|name| wild(&name)).unwrap();
+        let first_wild = glob.iter().position(|name| wild(name)).unwrap();
         dir.is_some_and(|dir| first_wild > dir)
     }
 
@@ -265,7 +265,7 @@ mod tests {
                 }
             }
             let (text, full) = (glob.join("/"), path.join("/"));
-            prop_assert!(Globs::new(&[text.clone()]).unwrap().matches(full.as_bytes()));
+            prop_assert!(Globs::new(std::slice::from_ref(&text)).unwrap().matches(full.as_bytes()));
             let names: Vec<&str> = path.iter().map(String::as_str).collect();
             let globs: Vec<&str> = glob.iter().map(String::as_str).collect();
             static EXECUTED: LazyLock<ExecutedFiles> = LazyLock::new(ExecutedFiles::default);

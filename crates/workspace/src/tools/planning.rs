@@ -1,6 +1,6 @@
 //! `lint_plan` and `save_plan`.
 
-use super::plans::protected;
+use super::plans::{names, person_command, protected};
 use super::{ToolContext, stopped_failure};
 use crate::argument_rules::{no_plan, parse_plan};
 use crate::failure::Failure;
@@ -103,7 +103,13 @@ fn save(work: &ToolContext, plan: &Plan) -> Result<Reply, Failure> {
             bytes,
             mode: file_mode(mode, None),
         },
-        None => ChangeKind::create(bytes),
+        None => {
+            if names(work)?.drafts().count() >= store::MAX_DRAFTS {
+                let command = person_command(&server.config, &session.root, "clean --drafts 30d");
+                return Err(Failure::TooManyDrafts { command });
+            }
+            ChangeKind::create(bytes)
+        }
     };
     let change = FileChange::new(path.clone(), what);
     let subject = Subject {

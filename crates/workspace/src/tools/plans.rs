@@ -1,22 +1,28 @@
 //! `list_plans`, `read_plan` and `wait_for_approval`, and which plan a call goes by.
 
+use super::ToolContext;
 use super::writing::PlanChoice;
-use super::{NoArguments, ToolContext};
 use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
+use crate::config::Config;
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
 use crate::fields::{arguments, number, plan_hash};
 use crate::notes::{ApprovedBy, CallNotes};
-use crate::plan::store::{self, FindError, LoadError, StoredPlan};
-use crate::plan::{Globs, Phase, PlanHash, PlanRef, phase};
+use crate::path::Root;
+use crate::plan::store::{self, FindError, LoadError, PlanDamage, StoredPlan};
+use crate::plan::{Globs, Phase, PlanHash, PlanNames, PlanRef, phase};
 use crate::policy::PolicyRule;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
+use crate::shell_word::quoted;
 use candor_fault::Fault;
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool, reply};
+use rustix::fs::{AtFlags, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,8 +38,17 @@ const WAIT_S: i64 = 60;
 /// The interval between checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
+/// The maximum number of plans in one answer.
+const MAX_PAGE: i64 = store::MAX_LISTED_PLANS as i64;
+
 /// The number of digits of a hash in commands for a person.
 const SHORT: usize = 12;
+
+#[derive(Deserialize)]
+struct ListPlans {
+    after: Option<String>,
+    limit: Option<Int<1, MAX_PAGE>>,
+}
 
 #[derive(Deserialize)]
 struct ReadPlan {
@@ -50,10 +65,16 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
     vec![
         Tool::read_only(
             "list_plans",
-            "The plans of the workspace, and which are approved.",
-            arguments(&[], json!({})),
-            |server: Arc<WorkspaceServer>, _: NoArguments, cx: CallContext<CallNotes>| {
-                super::answer(server, cx, list)
+            "The plans of the workspace: approved ones first, then the newest.",
+            arguments(
+                &[],
+                json!({
+                    "after": plan_hash("Go on after this plan, which next_after has"),
+                    "limit": number(1, MAX_PAGE, "How many; 256 if absent")
+                }),
+            ),
+            |server: Arc<WorkspaceServer>, asked: ListPlans, cx: CallContext<CallNotes>| {
+                super::answer(server, cx, move |work| list(work, &asked))
             },
         ),
         Tool::read_only(
@@ -99,32 +120,30 @@ struct ApprovalStatus {
 }
 
 fn standing(work: &ToolContext, hash: &PlanHash) -> Result<ApprovalStatus, Failure> {
-    Ok(
-        match approved(work, &store::names(&work.session.root.disk())?, hash)? {
-            Ok(approved) => ApprovalStatus {
-                approved: true,
-                approver: Some(approved.approver),
-                key_id: Some(approved.key_id.to_string()),
-                not_after: Some(approved.not_after.to_string()),
-                why: None,
-                command: None,
-            },
-            Err(why) => ApprovalStatus {
-                approved: false,
-                approver: None,
-                key_id: None,
-                not_after: None,
-                why: Some(why.to_string()),
-                command: Some(command(work, hash)),
-            },
+    Ok(match approved(work, &*names(work)?, hash)? {
+        Ok(approved) => ApprovalStatus {
+            approved: true,
+            approver: Some(approved.approver),
+            key_id: Some(approved.key_id.to_string()),
+            not_after: Some(approved.not_after.to_string()),
+            why: None,
+            command: None,
         },
-    )
+        Err(why) => ApprovalStatus {
+            approved: false,
+            approver: None,
+            key_id: None,
+            not_after: None,
+            why: Some(why.to_string()),
+            command: Some(command(work, hash)),
+        },
+    })
 }
 
 /// Checks whether a plan is approved now. A broken state directory is a separate failure.
 fn approved(
     work: &ToolContext,
-    names: &[String],
+    names: &PlanNames,
     hash: &PlanHash,
 ) -> Result<Result<ValidApproval, NotApproved>, Failure> {
     let ToolContext {
@@ -152,41 +171,100 @@ fn command(work: &ToolContext, hash: &PlanHash) -> String {
 
 /// Returns a command for a person, about this workspace.
 fn for_person(work: &ToolContext, what: &str) -> String {
-    let root = quoted(&work.session.root.path().display().to_string());
-    let flags = work.server.config.person_flags.iter();
+    person_command(&work.server.config, &work.session.root, what)
+}
+
+/// Returns a command for a person, about a workspace.
+pub(super) fn person_command(config: &Config, root: &Root, what: &str) -> String {
+    let root = quoted(&root.path().display().to_string());
+    let flags = config.person_flags.iter();
     let flags: String = flags.map(|flag| format!(" {}", quoted(flag))).collect();
     format!("candor workspace {what} --root {root}{flags}")
 }
 
-/// Quotes a word of a command for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+/// Returns the names in the directory of plans.
+pub(super) fn names(work: &ToolContext) -> Result<Arc<PlanNames>, Failure> {
+    let ToolContext {
+        server, session, ..
+    } = work;
+    Ok(session
+        .plan_cache
+        .names(&session.root, server.clock.now())?)
 }
 
-fn list(work: &ToolContext) -> Result<Value, Failure> {
-    let listing = store::list(&work.session.root.disk(), &protected)?;
+fn list(work: &ToolContext, asked: &ListPlans) -> Result<Value, Failure> {
+    let names = names(work)?;
+    let order = listing_order(work, &names)?;
+    let from = match &asked.after {
+        None => 0,
+        Some(after) => {
+            let after = find(work, after)?;
+            let position = order.iter().position(|hash| *hash == after);
+            position.map(|position| position + 1).ok_or_else(|| {
+                let asked = after.as_str().to_owned();
+                Failure::from(PlanFailure::Missing { asked })
+            })?
+        }
+    };
+    let limit = asked.limit.map_or(MAX_PAGE, Int::get) as usize;
+    let page: Vec<_> = order.iter().skip(from).take(limit).collect();
+    let omitted = order.len() - from - page.len();
+    let next_after = page.last().filter(|_| omitted > 0);
     let mut plans = Vec::new();
-    for stored in &listing.plans {
-        plans.push(json!({
-            "plan_hash": stored.hash.as_str(),
-            "title": stored.plan.title,
-            "phases": stored.plan.phases.iter().map(|phase| phase.id.as_str()).collect::<Vec<_>>(),
-            "approval": standing(work, &stored.hash)?,
-        }));
+    let mut damaged = Vec::new();
+    if from == 0 {
+        let misnamed = names.misnamed().take(limit);
+        damaged.extend(misnamed.map(|name| (name.to_owned(), PlanDamage::Name)));
     }
-    let damaged = listing
-        .damaged
+    for hash in &page {
+        match store::load(&work.session.root.disk(), hash, &protected) {
+            Ok(stored) => plans.push(json!({
+                "plan_hash": stored.hash.as_str(),
+                "title": stored.plan.title,
+                "phases": stored.plan.phases.iter().map(|phase| phase.id.as_str()).collect::<Vec<_>>(),
+                "approval": standing(work, &stored.hash)?,
+            })),
+            Err(LoadError::Missing) => {}
+            Err(LoadError::Damaged(damage)) => damaged.push((format!("{hash}.toml"), damage)),
+            Err(LoadError::Io(error)) => {
+                let damage = PlanDamage::Unreadable(error.to_string());
+                damaged.push((format!("{hash}.toml"), damage));
+            }
+        }
+    }
+    let damaged = damaged
         .iter()
         .map(|(name, damage)| json!({ "name": name, "why": damage.to_string() }));
     Ok(json!({
         "plans": plans,
         "damaged": damaged.collect::<Vec<_>>(),
-        "omitted": listing.omitted,
+        "next_after": next_after.map(|hash| hash.as_str()),
+        "omitted": omitted,
     }))
+}
+
+/// Returns the plans as they are listed: approved ones first, then the newest.
+fn listing_order(work: &ToolContext, names: &PlanNames) -> Result<Vec<PlanHash>, Failure> {
+    let mut is_approved = BTreeSet::new();
+    for hash in names.with_approvals() {
+        if approved(work, names, &hash)?.is_ok() {
+            is_approved.insert(hash);
+        }
+    }
+    let dir = Path::new(store::PLANS_DIR);
+    let dir = work.session.root.open_dir(dir, OFlags::PATH).ok();
+    // In seconds and nanoseconds; a file that is gone meanwhile is the oldest.
+    let changed = |hash: &PlanHash| {
+        let name = format!("{hash}.toml");
+        let stat = rustix::fs::statat(dir.as_ref()?, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.ok().map(|stat| (stat.st_mtime, stat.st_mtime_nsec))
+    };
+    let mut order: Vec<_> = names
+        .plans()
+        .map(|hash| (!is_approved.contains(&hash), Reverse(changed(&hash)), hash))
+        .collect();
+    order.sort_unstable();
+    Ok(order.into_iter().map(|(_, _, hash)| hash).collect())
 }
 
 fn read(work: &ToolContext, asked: &ReadPlan) -> Result<Value, Failure> {
@@ -236,8 +314,11 @@ fn find(work: &ToolContext, asked: &str) -> Result<PlanHash, Failure> {
     let missing = || PlanFailure::Missing {
         asked: asked.to_owned(),
     };
+    if let Some(hash) = PlanHash::read(asked) {
+        return Ok(hash);
+    }
     let reference = PlanRef::read(asked).ok_or_else(missing)?;
-    match store::find(&work.session.root.disk(), &reference) {
+    match names(work)?.find(&reference) {
         Ok(hash) => Ok(hash),
         Err(FindError::Missing) => Err(missing().into()),
         Err(FindError::Ambiguous(hashes)) => Err(PlanFailure::Ambiguous {
@@ -311,8 +392,7 @@ pub(super) fn choose(work: &ToolContext, by: &PlanChoice) -> Result<ChosenPlan, 
             let stored = load(work, &find(work, asked)?)?;
             let found = stored.hash.as_str().to_owned();
             work.cx.notes.update(|notes| notes.plan_hash = Some(found));
-            let names = store::names(&work.session.root.disk())?;
-            let approval = approved(work, &names, &stored.hash)?;
+            let approval = approved(work, &*names(work)?, &stored.hash)?;
             let approval = approval.map_err(|why| not_approved(work, &stored.hash, &why))?;
             (stored, approval)
         }
@@ -364,36 +444,39 @@ fn not_approved(work: &ToolContext, hash: &PlanHash, why: &NotApproved) -> Failu
     .into()
 }
 
-/// Returns the approved plan if there is only one.
+/// Returns the approved plan if there is only one. It is found through the approvals, never through the
+/// drafts.
 fn only(work: &ToolContext) -> Result<(StoredPlan, ValidApproval), Failure> {
+    let names = names(work)?;
     let mut ready = Vec::new();
-    let mut waiting = Vec::new();
-    let names = store::names(&work.session.root.disk())?;
-    for hash in store::hashes(&names) {
-        match approved(work, &names, &hash)? {
-            Ok(approval) => ready.push((hash, approval)),
-            Err(why) => waiting.push((hash, why)),
+    for hash in names.with_approvals() {
+        if let Ok(approval) = approved(work, &names, &hash)? {
+            ready.push((hash, approval));
         }
     }
-    match (ready.len(), waiting.as_slice()) {
-        (1, _) => {
-            let (hash, approval) = ready.remove(0);
-            Ok((load(work, &hash)?, approval))
-        }
-        (0, []) => Err(PlanFailure::None.into()),
-        (0, [(hash, why)]) => Err(not_approved(work, hash, why)),
-        (0, several) => Err(PlanFailure::NotApproved {
-            hash: None,
-            why: format!("none of {} plans is", several.len()),
-            command: for_person(work, "review"),
-        }
-        .into()),
-        _ => Err(PlanFailure::Unnamed {
+    if ready.len() > 1 {
+        let among = ready.iter().take(store::MAX_LISTED_PLANS);
+        return Err(PlanFailure::Unnamed {
             member: "plan_hash",
-            among: ready
-                .iter()
-                .map(|(hash, _)| hash.as_str().to_owned())
-                .collect(),
+            among: among.map(|(hash, _)| hash.as_str().to_owned()).collect(),
+        }
+        .into());
+    }
+    if let Some((hash, approval)) = ready.pop() {
+        return Ok((load(work, &hash)?, approval));
+    }
+    let mut plans = names.plans();
+    match (plans.next(), plans.count()) {
+        (None, _) => Err(PlanFailure::None.into()),
+        (Some(hash), 0) => Err(match approved(work, &names, &hash)? {
+            Err(why) => not_approved(work, &hash, &why),
+            // It was approved between the two looks; the same call succeeds now.
+            Ok(_) => not_approved(work, &hash, &NotApproved::Draft),
+        }),
+        (Some(_), more) => Err(PlanFailure::NotApproved {
+            hash: None,
+            why: format!("none of {} plans is", more + 1),
+            command: for_person(work, "review"),
         }
         .into()),
     }

@@ -1,13 +1,14 @@
 //! `begin_session` and `session_status`.
 
 use super::NoArguments;
+use super::plans::person_command;
 use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
 use crate::lock::Lock;
 use crate::notes::CallNotes;
 use crate::server::WorkspaceServer;
-use crate::session::{Session, choose_root};
+use crate::session::{Session, UnsettledJournal, choose_root};
 use candor_audit::Completeness;
 use candor_fault::Cause;
 use candor_fault::Fault;
@@ -81,6 +82,24 @@ struct LockStatus {
     seq: u64,
     timestamp: String,
     unlock: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invariant_id: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+impl LockStatus {
+    fn of_journal(unsettled: UnsettledJournal, command: String) -> LockStatus {
+        LockStatus {
+            unlock: "a person has to run candor workspace settle",
+            invariant_id: unsettled.invariant_id,
+            paths: Some(unsettled.paths),
+            command: Some(command),
+            ..LockStatus::from(unsettled.lock)
+        }
+    }
 }
 
 impl From<Lock> for LockStatus {
@@ -94,6 +113,9 @@ impl From<Lock> for LockStatus {
                 true => "a person has to run candor workspace unlock",
                 false => "write_failure_report unlocks it",
             },
+            invariant_id: None,
+            paths: None,
+            command: None,
         }
     }
 }
@@ -121,14 +143,20 @@ pub(super) fn tools() -> Vec<Tool<WorkspaceServer>> {
 }
 
 fn status(server: &WorkspaceServer, session: &Session) -> Result<SessionStatus, Failure> {
-    let lock = session.lock(server.config.role)?;
+    let lock = match session.unsettled_journal() {
+        Some(unsettled) => {
+            let command = person_command(&server.config, &session.root, "settle");
+            Some(LockStatus::of_journal(unsettled, command))
+        }
+        None => session.lock(server.config.role)?.map(LockStatus::from),
+    };
     Ok(SessionStatus {
         session_id: session.id.clone(),
         role: server.config.role.wire_name(),
         workspace_root: session.root.path().display().to_string(),
         read_only: server.config.read_only,
         locked: lock.is_some(),
-        lock: lock.map(LockStatus::from),
+        lock,
         strikes: session.strikes(),
         lock_after: server.config.lock_after.get(),
         log: LogSummary::of(session),

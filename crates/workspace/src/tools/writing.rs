@@ -13,7 +13,7 @@ use crate::path::{
     FileKind, MAX_MADE_DIRS, PathError, ResolvedPath, TypedPath, resolve_new_path, resolve_path,
 };
 use crate::plan::{Operation, Scope};
-use crate::policy;
+use crate::policy::{self, PolicyReport, Profile};
 use crate::protected::{DenyRead, ExecutedFiles, is_write_protected};
 use crate::reading::{MAX_WHOLE_BYTES, ReadError};
 use crate::server::WorkspaceServer;
@@ -284,6 +284,7 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
     let mut made_dirs = BTreeSet::new();
     let mut changes = Vec::with_capacity(requested.len());
     let mut done = Vec::with_capacity(requested.len());
+    let mut doubtful = Vec::new();
     for (requested, before) in requested.into_iter().zip(targets) {
         // Another call may have written between the first look and our turn.
         let target = ChangeTarget::resolve(work, &requested)?;
@@ -292,7 +293,7 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
         {
             return Err(repeated(&requested.path));
         }
-        let planned = judge.change(requested, &target)?;
+        let planned = judge.change(requested, &target, &mut doubtful)?;
         let dirs = target.missing_dirs(&mut made_dirs)?;
         let mut result = planned.result();
         result.made_dirs.clone_from(&dirs);
@@ -303,6 +304,7 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
         }
         changes.extend(files);
     }
+    judge.check_doubtful(doubtful, &changes)?;
     cx.notes
         .update(|notes| notes.subjects = changes.iter().map(subject).collect());
     cx.mark.begins().map_err(stopped_failure)?;
@@ -520,17 +522,45 @@ impl ChangeJudge<'_> {
         &self,
         requested: RequestedChange,
         target: &ChangeTarget,
+        doubtful: &mut Vec<DoubtfulFile>,
     ) -> Result<PlannedChange, Failure> {
         match &target.from {
-            Some(from) => self.moved(requested, from, &target.to),
-            None => self.written(requested, &target.to),
+            Some(from) => self.moved(requested, from, &target.to, doubtful),
+            None => self.written(requested, &target.to, doubtful),
         }
+    }
+
+    /// Refuses a file of Rust with findings, unless it is a module of tests after this call.
+    fn check_doubtful(
+        &self,
+        doubtful: Vec<DoubtfulFile>,
+        changes: &[FileChange],
+    ) -> Result<(), Failure> {
+        let disk = self.work.session.root.disk();
+        let mut read = |path: &str| {
+            let changed = changes.iter().rev().find(|change| change.path == path);
+            match changed.map(|change| &change.what) {
+                Some(ChangeKind::Create { bytes, .. } | ChangeKind::Modify { bytes, .. }) => {
+                    String::from_utf8(bytes.clone()).ok()
+                }
+                Some(ChangeKind::Copy { from, .. }) => read_text(&disk, from),
+                Some(ChangeKind::Delete { .. }) => None,
+                None => read_text(&disk, path),
+            }
+        };
+        for file in doubtful {
+            if !policy::is_test_module(&file.path, &mut read) {
+                return Err(Failure::Policy(file.report));
+            }
+        }
+        Ok(())
     }
 
     fn written(
         &self,
         requested: RequestedChange,
         target: &WriteTarget,
+        doubtful: &mut Vec<DoubtfulFile>,
     ) -> Result<PlannedChange, Failure> {
         let operation = match (requested.delete, target.kind) {
             (true, _) => Operation::Delete,
@@ -559,7 +589,8 @@ impl ChangeJudge<'_> {
         let executable = requested.executable;
         let bytes = self.new_bytes(requested, target, old.as_ref())?;
         let old_bytes = old.as_ref().and_then(|old| old.bytes.as_deref());
-        self.check_policy(&path, &bytes, old_bytes.map(|bytes| (path.as_str(), bytes)))?;
+        let old_text = old_bytes.map(|bytes| (path.as_str(), bytes));
+        doubtful.extend(self.check_policy(&path, &bytes, old_text)?);
         Ok(planned(match old {
             None => ChangeKind::Create {
                 bytes,
@@ -582,6 +613,7 @@ impl ChangeJudge<'_> {
         requested: RequestedChange,
         from: &WriteTarget,
         to: &WriteTarget,
+        doubtful: &mut Vec<DoubtfulFile>,
     ) -> Result<PlannedChange, Failure> {
         self.allows(Operation::Delete, from)?;
         self.allows(Operation::Create, to)?;
@@ -621,7 +653,7 @@ impl ChangeJudge<'_> {
         };
         if let Some(bytes) = new_bytes {
             let old = old_bytes.map(|bytes| (from.path.as_str(), bytes));
-            self.check_policy(&to.path, bytes, old)?;
+            doubtful.extend(self.check_policy(&to.path, bytes, old)?);
         }
         let removed = ChangeKind::Delete { before: old.hash };
         Ok(PlannedChange {
@@ -633,13 +665,14 @@ impl ChangeJudge<'_> {
         })
     }
 
-    /// Checks what the new bytes add to the old ones, which may have had another path.
+    /// Checks what the new bytes add to the old ones, which may have had another path. Findings that
+    /// do not matter in tests are returned: the declaration of the file may be changed by the same call.
     fn check_policy(
         &self,
         path: &str,
         after: &[u8],
         before: Option<(&str, &[u8])>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<DoubtfulFile>, Failure> {
         let report = policy::check(policy::PolicyRequest {
             path,
             before,
@@ -647,9 +680,13 @@ impl ChangeJudge<'_> {
             rust_strict: self.work.server.config.rust_strict || self.chosen.is_rust_strict(),
             exceptions: &self.chosen.exceptions(path),
         });
-        match report.findings.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::Policy(report)),
+        match report.profile() {
+            None => Ok(None),
+            Some(Profile::Secrets) => Err(Failure::Policy(report)),
+            Some(Profile::RustStrict) => Ok(Some(DoubtfulFile {
+                path: path.to_owned(),
+                report,
+            })),
         }
     }
 
@@ -688,6 +725,17 @@ impl ChangeJudge<'_> {
             (None, None) => Ok(Vec::new()),
         }
     }
+}
+
+/// A file of Rust with findings that are permitted in tests.
+struct DoubtfulFile {
+    path: String,
+    report: PolicyReport,
+}
+
+fn read_text(disk: &RealDisk, path: &str) -> Option<String> {
+    let file = disk.open(path, Open::Read).ok()?;
+    String::from_utf8(file.read_all(MAX_WHOLE_BYTES as usize).ok()?).ok()
 }
 
 /// Checks that the file is the one that the caller saw.

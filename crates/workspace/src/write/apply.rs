@@ -4,6 +4,7 @@ use super::file_state::{FileState, content, copy};
 use super::journal::{JournalEntry, JournalStep};
 use super::{ChangeKind, FileChange, NewMode, file_mode};
 use candor_disk::{Disk, DiskFile, Open};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -209,4 +210,19 @@ pub(super) fn remove<D: Disk>(root: &D, path: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
     }
+}
+
+/// Removes a file that no longer matters. It is left if its directory was replaced: then it went with the
+/// directory.
+pub(super) fn remove_reachable<D: Disk>(root: &D, path: &str) -> io::Result<()> {
+    match remove(root, path) {
+        Err(error) if is_unreachable(&error) => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Returns true if something on the way is a link, or not a directory.
+pub(super) fn is_unreachable(error: &io::Error) -> bool {
+    let codes = [Errno::LOOP, Errno::XDEV, Errno::NOTDIR];
+    Errno::from_io_error(error).is_some_and(|code| codes.contains(&code))
 }

@@ -65,7 +65,7 @@ pub(super) struct JournalEntry {
 
 /// The recorded state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntryState {
+pub(crate) enum EntryState {
     /// It may be at any step.
     Open,
     /// Its line is in the log.
@@ -187,6 +187,26 @@ pub(super) fn write<D: Disk>(state: &D, entry: &JournalEntry) -> io::Result<()> 
         let _ = state.unlink(name);
     }
     written
+}
+
+/// Removes the journal; durable when this returns.
+pub(super) fn clear<D: Disk>(state: &D) -> io::Result<()> {
+    for name in FILES {
+        super::apply::remove(state, name)?;
+    }
+    state.sync_dir("")
+}
+
+/// Returns the files of the journal, to keep a copy.
+pub(super) fn files<D: Disk>(state: &D) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for name in FILES {
+        match state.open(name, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => files.push((name, opened?.read_all(MAX_BYTES)?)),
+        }
+    }
+    Ok(files)
 }
 
 /// Records how the call of an entry ended. If `durable`, that is on the disk when this returns.

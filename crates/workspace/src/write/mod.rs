@@ -3,13 +3,15 @@
 mod apply;
 mod file_state;
 mod journal;
+mod pending;
 mod settle;
 #[cfg(test)]
 mod tests;
 mod turn;
 
 pub(crate) use file_state::{hash_of, read_hash};
-pub(crate) use journal::{ChangeOrigin, JournalError};
+pub(crate) use journal::{ChangeOrigin, EntryState, JournalError};
+pub(crate) use pending::{PendingEntry, clear, pending, save_aside};
 pub(crate) use settle::{SettleError, Settlement};
 pub(crate) use turn::{AppliedChanges, TurnError, WriteError, WriteQueue, WriteTurn};
 
@@ -20,6 +22,31 @@ pub(crate) fn unfinished<D: Disk>(state: &D) -> Result<Option<String>, JournalEr
     let newest = journal::newest(state)?;
     let open = newest.filter(|(_, fate)| *fate == journal::EntryState::Open);
     Ok(open.map(|(entry, _)| entry.about.tool_name))
+}
+
+/// The newest entry of a journal, as far as it shows whether something was settled since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum JournalMark {
+    Empty,
+    Entry {
+        number: u64,
+        state: EntryState,
+    },
+    /// It cannot be read, or was not written by this program.
+    Unreadable,
+}
+
+/// Returns the mark of a journal, and the paths of its newest entry.
+pub(crate) fn journal_mark<D: Disk>(state: &D) -> (JournalMark, Vec<String>) {
+    match journal::newest(state) {
+        Ok(None) => (JournalMark::Empty, Vec::new()),
+        Ok(Some((entry, state))) => {
+            let number = entry.number;
+            let paths = entry.steps.into_iter().map(|step| step.path);
+            (JournalMark::Entry { number, state }, paths.collect())
+        }
+        Err(_) => (JournalMark::Unreadable, Vec::new()),
+    }
 }
 
 /// One file that a call changes.

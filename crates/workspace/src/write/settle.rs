@@ -66,7 +66,16 @@ pub(super) fn settle<D: Disk>(
         if !apply::is_complete(root, entry)? {
             return Err(SettleError::Contradiction);
         }
-        apply::remove_aside(root, entry)?;
+        entry
+            .steps
+            .iter()
+            .try_for_each(|step| apply::remove_reachable(root, &step.aside))?;
+    } else if fate == EntryState::Undone {
+        // It is back already, except perhaps for the removal of files put aside.
+        entry
+            .steps
+            .iter()
+            .try_for_each(|step| apply::remove_reachable(root, &step.aside))?;
     } else {
         UndoOutcome { left } = apply::undo(root, entry)?;
     }
@@ -83,15 +92,14 @@ pub(super) fn settle<D: Disk>(
 fn sweep<D: Disk>(root: &D, entry: &JournalEntry) -> io::Result<()> {
     let mut dirs: BTreeSet<&str> = entry.steps.iter().map(|step| dir_of(&step.path)).collect();
     for path in &entry.sweep {
-        match apply::remove(root, path) {
-            // Its directory was removed, and the file with it.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => continue,
-            removed => removed?,
-        }
+        apply::remove_reachable(root, path)?;
         dirs.insert(dir_of(path));
     }
     for dir in dirs {
-        apply::sync_if_exists(root, dir)?;
+        match apply::sync_if_exists(root, dir) {
+            Err(error) if apply::is_unreachable(&error) => {}
+            synced => synced?,
+        }
     }
     Ok(())
 }

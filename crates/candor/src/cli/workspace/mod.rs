@@ -2,6 +2,7 @@
 
 mod allow;
 mod approve;
+mod clean;
 pub(super) mod directories;
 pub(super) mod duration;
 mod init;
@@ -13,9 +14,11 @@ mod prompt;
 mod review;
 mod revoke;
 mod serve;
+mod settle;
 mod sign;
 mod size;
 mod ssh_keygen;
+mod start_checks;
 mod status;
 mod unlock;
 
@@ -40,6 +43,8 @@ pub(super) enum WorkspaceCommand {
     Approve(review::ApproveArgs),
     Revoke(revoke::RevokeArgs),
     Unlock(unlock::UnlockArgs),
+    Settle(settle::SettleArgs),
+    Clean(clean::CleanArgs),
     Status(status::WorkspaceStatusArgs),
     Log(log_place::LogPlaceArgs),
     Serve(serve::WorkspaceServeArgs),
@@ -54,6 +59,8 @@ impl WorkspaceCommand {
             WorkspaceCommand::Approve(approve) => approve.run(),
             WorkspaceCommand::Revoke(revoke) => revoke.run(),
             WorkspaceCommand::Unlock(unlock) => unlock.run(),
+            WorkspaceCommand::Settle(settle) => settle.run(),
+            WorkspaceCommand::Clean(clean) => clean.run(),
             WorkspaceCommand::Status(status) => status.run(),
             WorkspaceCommand::Log(log) => log.run(),
             WorkspaceCommand::Serve(serve) => serve.run(),

@@ -5,6 +5,7 @@ use super::serve::os_user;
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
 use crate::host::{print_note, system_clock};
+use candor_audit::Signer;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_fault::Timestamp;
 use candor_workspace::approval::{
@@ -192,16 +193,19 @@ impl OpenedWorkspace {
         })
     }
 
+    /// Returns the key that signs checkpoints, if it can be used.
+    pub(super) fn checkpoint_signer(&self) -> Option<Signer> {
+        let signer = self.directories.checkpoint_signer();
+        signer.unwrap_or_else(|error| {
+            print_note(&format!("the checkpoint is not signed: {}", error.message));
+            None
+        })
+    }
+
     /// Records an action of the owner. The action is already done, so a log that fails only causes a note.
     pub(super) fn record(&self, deed: &OwnerAction<'_>) {
         let clock = system_clock();
-        let signer = self
-            .directories
-            .checkpoint_signer()
-            .unwrap_or_else(|error| {
-                print_note(&format!("the checkpoint is not signed: {}", error.message));
-                None
-            });
+        let signer = self.checkpoint_signer();
         let recorded = record_owner_action(
             &self.root,
             &self.directories.state,

@@ -2,6 +2,7 @@
 
 use super::directories::{Directories, DirectoryArgs, is_in};
 use super::size;
+use super::start_checks;
 use crate::cli::CommandError;
 use crate::host::{stdio_server, system_clock};
 use candor_fault::Fault;
@@ -114,7 +115,11 @@ fn unusable(message: impl AsRef<str>) -> CommandError {
 
 impl WorkspaceServeArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
+        if let Some(why) = start_checks::find_unusable_process() {
+            return Err(unusable(why));
+        }
         let directories = self.directories.directories()?;
+        start_checks::find_loose_file(&directories, &self.approvers).map_err(unusable)?;
         let config = self.config(&directories)?;
         self.check_out_of_reach(&config.roots)?;
         let server = WorkspaceServer::new(config, system_clock());

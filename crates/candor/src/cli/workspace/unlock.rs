@@ -6,7 +6,7 @@ use super::serve::role;
 use crate::cli::{CommandError, print};
 use candor_workspace::lock::{self, Lock, LockError};
 use candor_workspace::plan::visible;
-use candor_workspace::{OwnerAction, Role};
+use candor_workspace::{OwnerAction, PendingJournal, Role, pending_changes};
 use clap::Args;
 
 /// Show why the workspace is locked, and unlock it
@@ -70,6 +70,17 @@ impl UnlockArgs {
             let lock = lock.as_ref();
             workspace.record(&OwnerAction::Unlocked { role, lock });
             print(format!("{} is unlocked\n", role.label()).as_bytes())?;
+        }
+        let unfinished = match &state {
+            Some(state) => pending_changes(&workspace.root, state)? != PendingJournal::Nothing,
+            None => false,
+        };
+        if unfinished {
+            let text = format!(
+                "an interrupted change locks the workspace until it is settled; run:\n  {}\n",
+                workspace.command("settle")
+            );
+            return print(text.as_bytes());
         }
         match locked {
             true => Ok(()),

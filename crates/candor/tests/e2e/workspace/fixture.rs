@@ -141,6 +141,11 @@ impl WorkspaceFixture {
         approval::revoke(&state, &self.key, revocation).unwrap();
     }
 
+    /// Unlocks the executor, as a person would.
+    pub(crate) fn unlock(&self) {
+        fs::remove_file(self.state().join("lock.WINDSURF.json")).unwrap();
+    }
+
     /// Stores and approves a plan of one phase. Returns its hash.
     pub(crate) fn allow(&self, globs: &[&str]) -> String {
         self.allow_phase(json!({ "allow": globs }))

@@ -35,6 +35,7 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
             range,
         }]
     };
+    // A compiler refuses text in another encoding than UTF-8.
     if bytes.len() != text.len() || bytes != text.as_bytes() {
         return broken(0);
     }
@@ -63,6 +64,46 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
         last = [Some(token), last[0], last[1]];
     }
     found
+}
+
+/// How a file declares a module in another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declaration {
+    /// For tests only.
+    Test,
+    Usual,
+}
+
+/// Returns how a file declares a module in another file, if it does. A module that is also declared
+/// without a test is not one of a test.
+pub(super) fn declaration_of(text: &str, name: &str) -> Option<Declaration> {
+    let mut exempt = TestItems::new();
+    let mut depth = 0_usize;
+    let mut declaration = None;
+    // The two tokens just read, the last one first, and whether the first of them is in a test.
+    let mut last: [Option<(RustToken<'_>, bool)>; 2] = [None; 2];
+    for token in Lexer::new(text) {
+        let token = token.ok()?;
+        match token.kind {
+            TokenKind::Open(_) => depth += 1,
+            TokenKind::Close(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        exempt.see(&token);
+        if let (TokenKind::Mark(b';'), 0, [Some((named, _)), Some((word, is_test))]) =
+            (token.kind, depth, last)
+            && word.text == "mod"
+            && named.is_name()
+            && named.name() == name
+        {
+            declaration = match (declaration, is_test) {
+                (None | Some(Declaration::Test), true) => Some(Declaration::Test),
+                _ => Some(Declaration::Usual),
+            };
+        }
+        last = [Some((token, exempt.now())), last[0]];
+    }
+    declaration
 }
 
 /// Returns the rule that a token and those before it break, with the token to report.

@@ -27,7 +27,7 @@ fn unauthorized_action() {
         let mut client = fixture.executor(&[]);
         let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNAUTHORIZED_ACTION", "{path}");
-        client.call_ok("write_failure_report", json!({ "title": "t", "body": "b" }));
+        fixture.unlock();
         client.end();
     }
     let mut executor = fixture.executor(&[]);

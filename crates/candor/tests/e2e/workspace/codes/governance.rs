@@ -79,10 +79,20 @@ fn invariant_violation_of_the_journal() {
     let entry = format!("candor-journal/1 o {hash} {}\n{body}", body.len());
     fs::write(fixture.state().join("journal.0"), entry).unwrap();
     let mut client = fixture.serve(EXECUTOR, &[]);
-    let root = json!({ "workspace_root": fixture.root_text() });
-    let failed = client.call_err("begin_session", root);
-    assert_eq!(failed.code(), "INVARIANT_VIOLATION");
-    assert_eq!(failed.envelope["invariant_id"], "JOURNAL_CONSISTENT");
+    let session = client.begin_session();
+    assert_eq!(session["locked"], true);
+    assert_eq!(session["lock"]["error_code"], "INVARIANT_VIOLATION");
+    assert_eq!(session["lock"]["invariant_id"], "JOURNAL_CONSISTENT");
+    let line = fixture.log_lines().pop().unwrap();
+    let recovery = fixture.log_lines();
+    let recovery = &recovery[recovery.len() - 2];
+    assert_eq!(
+        (&line["tool_name"], &recovery["tool_name"]),
+        (&json!("begin_session"), &json!("recovery"))
+    );
+    assert_eq!(recovery["error_code"], "INVARIANT_VIOLATION");
+    assert_eq!(recovery["invariant_id"], "JOURNAL_CONSISTENT");
+    assert_eq!(session["lock"]["seq"], recovery["seq"]);
 }
 
 #[test]
