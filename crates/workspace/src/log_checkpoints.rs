@@ -246,8 +246,12 @@ mod tests {
         let key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519).unwrap();
         let signer = Signer::new(key).unwrap();
         let place = dir.path().join("elsewhere");
-        loaded().remember(&[place.clone()], Some(&signer)).unwrap();
-        loaded().remember(&[place.clone()], None).unwrap();
+        loaded()
+            .remember(std::slice::from_ref(&place), Some(&signer))
+            .unwrap();
+        loaded()
+            .remember(std::slice::from_ref(&place), None)
+            .unwrap();
         let name = "0123456789abcdef.checkpoint.json";
         assert_eq!(loaded().paths(), [own.join(CHECKPOINT), place.join(name)]);
         assert_eq!(

@@ -242,7 +242,7 @@ fn set_checkpoint_key(
     } else {
         print_hint(&format!(
             "the checkpoint of this workspace's log is not signed with that key yet; to sign it, run:\n  candor audit checkpoint {} --sign-with {}",
-            quote(&workspace.root.path().join(state::LOG)),
+            quote(workspace.root.path().join(state::LOG)),
             quote(key)
         ));
     }
