@@ -240,7 +240,7 @@ mod tests {
         if glob.last().is_some_and(|last| !wild(last)) {
             return true;
         }
-        let first_wild = glob.iter().position(|name| wild(name)).unwrap();
+        let first_wild = glob.iter().position(wild).unwrap();
         dir.is_some_and(|dir| first_wild > dir)
     }
 

@@ -82,9 +82,7 @@ fn p2_start_without_an_end_gets_a_recovery() {
     let fixture = WorkspaceFixture::new();
     fixture.allow_phase(json!({ "allow": ["src/**"], "verify": [["sleep", "600"]] }));
     let mut client = fixture.executor(&[]);
-    client
-        .server
-        .send_line(call(7, "run_preflight", &json!({})));
+    client.server.send_line(call(7, "run_preflight", json!({})));
     let start = loop {
         if let Some(start) = lines_of(&fixture, "command_start").pop() {
             break start;

@@ -16,7 +16,7 @@ fn p12_further_calls_wait_and_none_is_refused() {
     for id in 1..=CALLS {
         client
             .server
-            .send_line(call(id, "read_file", &json!({ "path": "src/a.txt" })));
+            .send_line(call(id, "read_file", json!({ "path": "src/a.txt" })));
     }
     let mut answered = vec![false; CALLS as usize];
     for _ in 0..CALLS {
