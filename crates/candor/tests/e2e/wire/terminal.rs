@@ -4,7 +4,7 @@ use crate::context::fixture::ContextFixture;
 use crate::fixture::{LIMIT, candor};
 use crate::github::fixture::GithubFixture;
 use crate::orders::fixture::OrdersFixture;
-use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
+use crate::workspace::fixture::{PLANNER, WorkspaceFixture};
 use candor_testkit::{Exit, Process};
 use insta::assert_snapshot;
 use std::io::{Read, Write};
@@ -62,7 +62,8 @@ fn server_at_a_terminal_says_what_it_waits_for() {
         context.serve_command(&[]),
         github.command(&["serve"]),
         orders.command(&["serve"]),
-        workspace.command(EXECUTOR, &[]),
+        // The server of an executor also says the level of its sandbox.
+        workspace.command(PLANNER, &[]),
     ];
     let shown: String = servers.iter().map(start_at_terminal).collect();
     let shown = shown.replace(env!("CARGO_PKG_VERSION"), "VERSION");
