@@ -6,8 +6,8 @@ use candor_fault::codes::candor as codes;
 use candor_fault::dialects::Candor;
 use candor_fault::{Answer, Fault, Timestamp};
 use candor_street::{
-    Call, CancellationToken, ClientInfo, Dispatcher, Era, IndexedText, JsonRef, MetricsHub, Peer,
-    Progress, Resources, Server, Tool, Tools, reply,
+    Call, CancellationToken, ClientInfo, Dispatcher, Era, IndexedText, JsonRef, JsonTree,
+    MetricsHub, Peer, Progress, Resources, Server, Tool, Tools, reply,
 };
 use candor_wire::{
     ClientRequest, HeaderLookup, Headers, Inbound, MessageSource, OfferedMethods,
@@ -40,7 +40,7 @@ static DISPATCHER: LazyLock<Arc<Dispatcher<Mirror>>> = LazyLock::new(|| {
         "type": "object",
         "properties": { "fail": { "type": "boolean" }, "n": { "type": "integer", "minimum": 0, "x-mcp-header": "N" } }
     });
-    let run = |_, arguments: Value, _| async move {
+    let run = |_, JsonTree(arguments): JsonTree, _| async move {
         match arguments.get("fail") {
             Some(Value::Bool(true)) => Err::<_, Fault<Candor<codes::Code>>>(codes::Limited.fault()),
             _ => reply(&arguments),
@@ -97,7 +97,7 @@ fn one(bytes: &[u8], facts: &MessageSource<'_>) {
 /// Checks that a success contains what serde_json reads in the request.
 fn agrees_with_oracle(request: &[u8], answer: &Value) {
     let request = request.strip_prefix(b"\xef\xbb\xbf").unwrap_or(request);
-    let request: Value = serde_json::from_slice(request).unwrap_or_default();
+    let JsonTree(request) = serde_json::from_slice(request).unwrap_or_default();
     let (params, result) = (&request["params"], &answer["result"]);
     if result["isError"] == true {
         return;
@@ -166,7 +166,7 @@ fn header_arguments(arguments: JsonRef<'_>) {
 /// Checks the form of an answer, and returns it.
 fn valid(line: &[u8], id: &str, era: Era, status: u16) -> Value {
     assert!(!line.contains(&b'\n'), "an answer is one line");
-    let value: Value = serde_json::from_slice(line).expect("an answer is JSON");
+    let JsonTree(value) = serde_json::from_slice(line).expect("an answer is JSON");
     let object = value.as_object().expect("an answer is an object");
     let names: Vec<_> = object.keys().map(String::as_str).collect();
     assert!(

@@ -12,7 +12,7 @@ use serde_json::{Error, Number};
 use std::borrow::Cow;
 
 /// The name under which `serde_json` asks for the text of a value.
-const RAW_VALUE: &str = "$serde_json::private::RawValue";
+pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> JsonRef<'de> {
     fn visit_number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -340,6 +340,7 @@ impl<'de> VariantAccess<'de> for VariantContent<'de> {
 
 #[cfg(test)]
 mod tests {
+    use super::RAW_VALUE;
     use crate::IndexedText;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -451,6 +452,10 @@ mod tests {
             json!(u64::MAX),
             json!(i64::MIN),
             json!(-0.0),
+            json!({ RAW_VALUE: "u" }),
+            json!({ RAW_VALUE: "[1]" }),
+            json!({ RAW_VALUE: "[1]", "a": 1 }),
+            json!({ "a": { RAW_VALUE: 7 } }),
         ] {
             agree_on_every_type(&value);
         }

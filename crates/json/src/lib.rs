@@ -15,9 +15,11 @@
 mod deserialize;
 mod index;
 mod json_ref;
+mod json_tree;
 mod scan;
 mod serialize;
 
 pub use index::{IndexedText, JsonIndex, JsonKind, MAX_INDEX_BYTES};
 pub use json_ref::{Items, JsonRef, Members};
+pub use json_tree::JsonTree;
 pub use scan::{MAX_DEPTH, MAX_VALUES, ScanError, ScanOutcome, scan};

@@ -19,7 +19,7 @@ mod tool;
 
 pub use call::{Call, CallTarget, ClientInfo, Era, HeldUntilWritten, Peer};
 pub use call_record::{CallOutcome, CallRecord};
-pub use candor_json::{IndexedText, JsonKind, JsonRef};
+pub use candor_json::{IndexedText, JsonKind, JsonRef, JsonTree};
 pub use clock::Clock;
 pub use dispatcher::{Dispatcher, PendingCall};
 pub use effect_mark::{CallStopped, EffectMark};

@@ -97,7 +97,8 @@ type ArgumentRules = dyn Fn(JsonRef<'_>) -> Violations + Send + Sync;
 
 impl<S: Server> Tool<S> {
     /// A tool that changes nothing. `schema` is published and enforced; `T` must take whatever it
-    /// admits.
+    /// admits. `serde_json::Value` does not take every object:
+    /// [`JsonTree`](candor_json::JsonTree) does.
     pub fn read_only<T, F>(
         name: &'static str,
         description: &'static str,

@@ -5,8 +5,9 @@ use super::all_dialects::play;
 use candor_fault::codes::wire;
 use candor_fault::dialects::Wire;
 use candor_fault::{Fault, ToolOutput};
-use candor_street::{CallContext, Reply, Tool};
+use candor_street::{CallContext, JsonTree, Reply, Tool};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -136,7 +137,7 @@ fn progressing() -> Tool<Playground> {
 fn capable() -> Tool<Playground> {
     let run = |_, _: NoArguments, cx: CallContext| async move {
         let capabilities = cx.call.client.capabilities.as_deref().unwrap_or("{}");
-        let has = |value: Value| value.get("sampling").is_some();
+        let has = |JsonTree(tree): JsonTree| tree.get("sampling").is_some();
         if serde_json::from_str(capabilities).is_ok_and(has) {
             return Ok(whole(&content(vec![text("The client can sample.")])));
         }
@@ -170,7 +171,7 @@ fn mirrored() -> Tool<Playground> {
         "required": ["region"],
         "additionalProperties": false
     });
-    let run = |_, _: Value, _| async { Ok(whole(&content(vec![text("The headers match.")]))) };
+    let run = |_, _: IgnoredAny, _| async { Ok(whole(&content(vec![text("The headers match.")]))) };
     Tool::read_only(
         "test_header_arguments",
         "A fixture of the conformance suite: arguments that clients repeat in headers.",
@@ -203,7 +204,7 @@ fn schematic() -> Tool<Playground> {
         "else": { "required": ["email"] },
         "additionalProperties": false
     });
-    let run = |_, _: Value, _| async { Ok(whole(&content(vec![text("The arguments fit.")]))) };
+    let run = |_, _: IgnoredAny, _| async { Ok(whole(&content(vec![text("The arguments fit.")]))) };
     Tool::read_only(
         "json_schema_2020_12_tool",
         "A fixture of the conformance suite: a schema with many features.",

@@ -8,6 +8,7 @@ use crate::model::OrderStatus;
 use crate::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use candor_fault::Cause;
 use candor_http_client::ExchangeError;
+use candor_street::JsonTree;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Display;
@@ -135,11 +136,11 @@ struct FailureBody {
 #[derive(Deserialize)]
 struct Error {
     #[serde(default)]
-    code: Value,
+    code: JsonTree,
     #[serde(default)]
-    retryable: Value,
+    retryable: JsonTree,
     #[serde(default)]
-    context: Value,
+    context: JsonTree,
 }
 
 /// The facts of a refusal that a client may see.
@@ -158,11 +159,11 @@ impl AdapterErrorBody {
         let Some(FailureBody { error }) = body else {
             return AdapterErrorBody::default();
         };
-        let fact = |name| error.context.get(name);
+        let fact = |name| error.context.0.get(name);
         let field = fact("field").and_then(Value::as_str);
         AdapterErrorBody {
-            code: error.code.as_str().map(String::from),
-            retryable: error.retryable == Value::Bool(true),
+            code: error.code.0.as_str().map(String::from),
+            retryable: error.retryable.0 == Value::Bool(true),
             context: Context {
                 status: fact("status")
                     .and_then(Value::as_str)

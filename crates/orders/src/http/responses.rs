@@ -10,6 +10,7 @@ use crate::model::{
 use crate::{OrderOperation, Request, Response, output_schemas};
 use candor_http_client::header::{CONTENT_TYPE, HeaderMap};
 use candor_schema::Schema;
+use candor_street::JsonTree;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -159,7 +160,7 @@ impl EntitySchemas {
             what.truncate(what.floor_char_boundary(MAX_WORDS));
             InvalidResponse::Entity { index, what }
         };
-        let value: Value = serde_json::from_str(text.get())
+        let JsonTree(value) = serde_json::from_str(text.get())
             .map_err(|_| wrong(String::from("it cannot be read")))?;
         let checked = self.0.get(&operation).map(|schema| schema.check(&value));
         if let Some(Err(violations)) = checked {

@@ -686,6 +686,31 @@ fn arguments_may_be_absent_or_null() {
     ]);
 }
 
+/// serde_json reads an object whose first member has this name as the text of that member.
+#[test]
+fn private_name_of_the_parser_is_an_ordinary_name() {
+    let text = r#"{"content":[{"type":"text","text":"The arguments fit."}]}"#;
+    let sent = |address: &str| {
+        let arguments = format!(r#"{{"email":"a@b.c","address":{address}}}"#);
+        crate::requests::call("1", "json_schema_2020_12_tool", &arguments)
+    };
+    let name = "$serde_json::private::RawValue";
+    check(&[
+        case(
+            "any text",
+            sent(&format!(r#"{{"{name}":"u"}}"#)),
+            200,
+            result("1", text),
+        ),
+        case(
+            "JSON",
+            sent(&format!(r#"{{"{name}":"[]","city":"x"}}"#)),
+            200,
+            result("1", text),
+        ),
+    ]);
+}
+
 /// Arguments that are not an object are answered in the dialect, like every wrong argument.
 #[test]
 fn arguments_of_another_type_violate_the_schema() {

@@ -228,6 +228,32 @@ async fn every_answer_of_a_query() {
     assert!(send_with(longest, &query()).await.0.is_ok());
 }
 
+/// serde_json reads an object whose first member has this name as the text of that member.
+#[tokio::test]
+async fn private_name_of_the_parser_is_an_ordinary_member() {
+    let name = "$serde_json::private::RawValue";
+    let mut with_unknown = order();
+    with_unknown["unknown"] = json!({ name: "no JSON" });
+    let in_disguise = json!({ name: order().to_string() });
+    let send = async |order| {
+        let played = ScriptedResponse::json(200, &json!({ "order": order }));
+        send_with(played, &create()).await.0
+    };
+    assert!(send(with_unknown).await.is_ok());
+    let result = send(in_disguise).await;
+    assert!(matches!(result, Err(Failure::Final(..))), "{result:?}");
+    let facts = json!({ "code": "ORDER_NOT_FOUND", "context": { name: "no JSON" } });
+    let played = ScriptedResponse::json(404, &json!({ "error": facts }));
+    let (result, _) = send_with(played, &create()).await;
+    let Err(Failure::Final(stands, _)) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(
+        *stands,
+        FinalFailure::Refusal(RefusalReason::OrderNotFound.into())
+    );
+}
+
 #[tokio::test]
 async fn answer_with_too_many_values_is_refused() {
     let many = format!(
