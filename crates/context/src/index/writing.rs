@@ -132,10 +132,16 @@ fn sorted(shards: Vec<TermShard>) -> Vec<SortedShard> {
     })
 }
 
-/// Frees the memory of shards on another thread.
-fn drop_in_background(shards: Vec<SortedShard>) {
-    // If no thread can be started, it is freed here.
-    let _ = std::thread::Builder::new().spawn(move || drop(shards));
+/// The most terms whose memory is freed sooner than a thread starts.
+const MOST_FREED_HERE: usize = 4096;
+
+/// Frees the memory of shards, on another thread if there is much of it.
+fn free(shards: Vec<SortedShard>) {
+    let terms: usize = shards.iter().map(SortedShard::len).sum();
+    if terms > MOST_FREED_HERE {
+        // If no thread can be started, it is freed here.
+        let _ = std::thread::Builder::new().spawn(move || drop(shards));
+    }
 }
 
 /// Returns the terms of an existing index, with the new numbers of its units.
@@ -209,7 +215,7 @@ pub(crate) fn write_words(
         units: of.documents as u32,
         facts: &document_index::write_facts(&facts),
     })?;
-    drop_in_background(shards);
+    free(shards);
     Ok(())
 }
 
@@ -259,7 +265,7 @@ pub(crate) fn write_passages(
         units: numbering.passages(),
         facts: &passage_index::write_facts(tokenizer, &facts),
     })?;
-    drop_in_background(shards);
+    free(shards);
     Ok(())
 }
 
