@@ -59,17 +59,17 @@ pub(crate) struct BenchOptions {
     /// copied first, and the temporary directory needs a hundred times its size
     #[arg(long, value_name = "DIR")]
     pub(crate) corpus: Option<PathBuf>,
-    /// Where stores of orders are kept for the next run, about 3 GB; the account that PostgreSQL runs
-    /// as has to get through to it [default: candor-bench-UID in /var/tmp]
+    /// The directory in which stores of orders are kept for the next run, about 3 GB; the account that
+    /// PostgreSQL runs as has to get through to it [default: candor-bench-UID in /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub(crate) stores: Option<PathBuf>,
     /// Few and short rounds: shows that everything works, says little about speed
     #[arg(long)]
     pub(crate) quick: bool,
-    /// How many rounds [default: 7, quick 3]
+    /// The number of rounds [default: 7, quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
-    /// How long one round of one case takes, in milliseconds [default: 2000, quick 300]
+    /// The time of one round of one case, in milliseconds [default: 2000, quick 300]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     round_ms: Option<u64>,
     /// Write all figures as JSON

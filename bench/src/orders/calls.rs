@@ -15,7 +15,7 @@ pub(super) const AMOUNT: RowCounts = RowCounts {
     customers: 10_000,
 };
 
-/// How many times slower than the bare handler each call may be.
+/// The factor by which each call may be slower than the bare handler.
 const BARS: [(Case, f64); 3] = [
     (Case::GetOrder, 1.5),
     (Case::CreateOrder, 2.0),

@@ -8,7 +8,7 @@ use crate::requests::Case;
 use crate::rounds::alternate;
 use std::io;
 
-/// How many times as long as in the small store a page of the large one may take.
+/// The factor by which a page of the large store may take longer than one of the small store.
 const LIMIT: f64 = 1.3;
 
 /// Two stores of the same year, in which each customer has a hundred orders.

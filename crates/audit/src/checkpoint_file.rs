@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const MODE: u32 = 0o600;
 
-/// How often the lock is tried, and for how long.
+/// The time between two attempts to get the lock, and the time after which they end.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// A checkpoint is written after this many lines.
 pub const CHECKPOINT_LINES: u64 = 256;
 
-/// If there are new lines, a checkpoint is written this long after the previous one.
+/// The time from one checkpoint to the next, if there are new lines.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// Writes the checkpoints of a log.

@@ -94,7 +94,7 @@ impl CheckpointVerdict {
     }
 }
 
-/// Whether lines could be missing at the end of a log without being noticed.
+/// The completeness of a log: whether lines could be missing at its end without being noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
@@ -157,8 +157,8 @@ impl LogJudgement {
 #[derive(Debug)]
 pub struct LogEvidence<'a, D> {
     pub checkpoints: Vec<KnownCheckpoint>,
-    /// If there are keys, each checkpoint must be signed with one of them; otherwise a signature must only
-    /// be valid.
+    /// The keys that may sign. If there are any, each checkpoint must be signed with one of them; otherwise
+    /// a signature must only be valid.
     pub keys: &'a [PublicKey],
     /// The anchor of files that were moved away.
     pub anchor: Option<&'a LogAnchor>,

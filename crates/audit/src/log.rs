@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct LogOptions {
     /// The size in bytes at which a file is full.
     pub rotate_at: u64,
-    /// How long another process may hold the lock.
+    /// The longest time to wait for another process that holds the lock.
     pub patience: Duration,
     /// Returns the entry that reports bytes torn by a crash.
     pub torn_entry: Box<TornEntry>,

@@ -10,10 +10,10 @@ use std::time::Duration;
 /// The mode of new files: only the owner reads a log.
 pub(crate) const MODE: u32 = 0o600;
 
-/// How often the lock is tried.
+/// The time between two attempts to get the lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How often the files are listed again if they change during the listing.
+/// The maximum number of listings of files that change while they are listed.
 const LISTINGS: usize = 100;
 
 /// The files of one log.

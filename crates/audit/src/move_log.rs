@@ -24,7 +24,7 @@ pub struct LogMove<'a, E> {
     pub switch: &'a dyn Fn() -> io::Result<()>,
     /// Returns the line that records the move.
     pub line: &'a dyn Fn() -> Map<String, Value>,
-    /// How long another process may hold the lock.
+    /// The longest time to wait for another process that holds the lock.
     pub patience: Duration,
 }
 

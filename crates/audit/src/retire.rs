@@ -77,7 +77,7 @@ pub struct Retirement<'a, E> {
     pub save_anchor: &'a dyn Fn(&LogAnchor) -> io::Result<()>,
     /// Returns the line that records the move.
     pub line: &'a dyn Fn(&RetiredFiles) -> Map<String, Value>,
-    /// How long another process may hold the lock.
+    /// The longest time to wait for another process that holds the lock.
     pub patience: Duration,
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
 
-/// How long a writer is waited for that may be in the middle of a line.
+/// The longest time to wait for a writer that may be in the middle of a line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The first flaw of a log, with the number of the affected line.

@@ -430,7 +430,7 @@ fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
     }
 }
 
-/// Answers what is no call of a tool: record, note, metrics, dialect.
+/// Answers a message that does not call a tool: record, note, metrics, dialect.
 pub(crate) async fn refuse<S: Server>(
     dispatcher: &Dispatcher<S>,
     call: Option<(&Call, u64)>,

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub enum Era {
     /// Revisions up to 2025-11-25: `initialize` first.
     Handshake,
-    /// Revision 2026-07-28: every request says everything.
+    /// Revision 2026-07-28: every request contains everything.
     Stateless,
 }
 

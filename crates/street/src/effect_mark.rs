@@ -1,4 +1,4 @@
-//! The mark that says whether a call has changed anything: set by the tool, read by the boundary.
+//! The mark that records whether a call has changed anything: set by the tool, read by the boundary.
 
 use candor_fault::{Cause, Dialect, Effect, Fault, Refusal};
 use std::sync::Arc;

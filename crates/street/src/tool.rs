@@ -269,7 +269,7 @@ impl<S: Server> Tool<S> {
         self.headers.as_deref().unwrap_or_default()
     }
 
-    /// Returns true if the tool's own type takes these arguments, whatever the schema says of them.
+    /// Returns true if the tool's own type takes these arguments, whether or not the schema admits them.
     /// Tests compare the two.
     ///
     /// Fails if the arguments break a rule that no schema can state.

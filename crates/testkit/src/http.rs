@@ -11,7 +11,7 @@ use std::process::ChildStdin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server may take to start, and an answer to arrive.
+/// The time that a server may take to start, and an answer to arrive.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A server over HTTP.

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::Duration;
 
-/// How long an answer may take before the test fails.
+/// The time that an answer may take before the test fails.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The lines that are read ahead of the test.

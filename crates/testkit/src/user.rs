@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// User and group without any rights.
 pub const NOBODY: u32 = 65534;
 
-/// How long copying a program may take.
+/// The time that copying a program may take.
 const COPY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns true if the tests run as root, for whom permissions do not hold.

@@ -66,7 +66,7 @@ pub struct Config {
     pub signer: Option<Signer>,
     /// True if a session may begin only if the log agrees with every checkpoint that is known.
     pub require_checkpoint: bool,
-    /// The number of calls a second; further ones wait. `None` is no limit.
+    /// The number of calls a second; further ones wait. `None` means no limit.
     pub max_rate: Option<NonZeroU32>,
     /// The size of the log in bytes above which nothing is done any more.
     pub log_max: u64,

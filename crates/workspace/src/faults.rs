@@ -237,7 +237,7 @@ impl Failure {
     }
 }
 
-/// Maps a command that could not be run. If the machine offers too weak a sandbox, the cause says what is
+/// Maps a command that could not be run. If the machine offers too weak a sandbox, the cause names what is
 /// missing.
 fn check_not_run(error: &CommandError) -> F {
     let mut cause = json!({

@@ -23,7 +23,7 @@ pub struct Lock {
     pub human_message: String,
     /// Its line in the log.
     pub seq: u64,
-    /// When it was.
+    /// The time of that line.
     pub timestamp: String,
     /// True if only a person can unlock.
     pub person: bool,

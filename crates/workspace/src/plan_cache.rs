@@ -21,7 +21,7 @@ const MOST: usize = 256;
 /// The maximum size of a stored plan that is looked up, in bytes.
 const PLAN_BYTES: usize = 2 * crate::plan::MAX_PLAN_BYTES;
 
-/// The age of a directory's last change from which its stamp tells a later change apart, in seconds.
+/// The age of a directory's last change from which a later change has another stamp, in seconds.
 const STAMP_AGE_S: i64 = 2;
 
 type Verified = Result<SignedStatement<Approval>, SignedError>;

@@ -1,5 +1,5 @@
-//! How often agents have reported failures: a file in the state directory, so that neither reports nor
-//! self-unlocking go on without end.
+//! The history of failure reports: a file in the state directory, so that neither reports nor self-unlocking
+//! go on without end.
 
 use crate::failure::ReportLimit;
 use crate::lock::Lock;

@@ -72,7 +72,7 @@ pub(crate) struct Session {
     pub(crate) offer: OnceLock<Offer>,
     /// Open while the session may run commands.
     running: Mutex<Option<RealFile>>,
-    /// Whether the log agreed with its checkpoints when the session began.
+    /// The result of comparing the log with its checkpoints when the session began.
     pub(crate) completeness: Completeness,
     /// The checkpoints that were missing then.
     pub(crate) missing_checkpoints: Vec<PathBuf>,

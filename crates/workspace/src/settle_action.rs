@@ -1,5 +1,5 @@
-//! What a person does about a change that can be neither finished nor undone: try again, or leave the tree
-//! as it is.
+//! The ways in which a person settles a change that can be neither finished nor undone: try again, or leave
+//! the tree as it is.
 
 use crate::log_place::log_disk;
 use crate::owner_actions::{OwnerAction, record_owner_action};
@@ -54,7 +54,7 @@ pub struct PendingChange {
     pub now: String,
 }
 
-/// What a person decides about a pending change.
+/// The decision of a person about a pending change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettleChoice {
     /// Finish or undo it now.

@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) const BUDGETS: [u64; 4] = [2_000, 4_000, 8_000, 16_000];
 const SAMPLE: usize = 400;
 
-/// How many of the sampled documents were found, by kind of query and budget.
+/// The numbers of sampled documents that were found, by kind of query and budget.
 pub(crate) struct KnownItemResults {
     pub(crate) documents: usize,
     pub(crate) bytes: usize,

@@ -10,7 +10,7 @@ pub(crate) struct EvaluationQuery {
     pub(crate) source: Option<Range<usize>>,
 }
 
-/// How queries are made.
+/// The way in which queries are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueryKind {
     /// The title, as it is.

@@ -188,7 +188,7 @@ impl Build<'_> {
         let Some(_lock) = target.lock_for_update(stopped)? else {
             return Ok(None);
         };
-        // Whoever has the turn has its lock already and waits for nobody.
+        // The update that has the turn has its lock already and waits for no other.
         let _turn = parallel::lock(turn);
         match stopped() {
             true => Ok(None),

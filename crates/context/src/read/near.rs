@@ -114,7 +114,7 @@ fn is_lines(text: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
-/// Returns the folder of an id such as `guide/install/index.md`, whose last component tells nothing, or
+/// Returns the folder of an id such as `guide/install/index.md`, whose last component has no meaning, or
 /// else the id.
 fn without_index(id: &str) -> &str {
     match id.rsplit_once('/') {

@@ -27,7 +27,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// A cache that is not used during this many sweeps is closed.
 const IDLE_SWEEPS: u64 = 60;
 
-/// How changes of an open cache are detected.
+/// The way in which changes of an open cache are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChangeDetection {
     /// By watching its directories. If they cannot be watched, every stamp is compared.

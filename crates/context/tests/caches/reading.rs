@@ -318,7 +318,7 @@ fn more_caches_than_the_limit_are_refused() {
         catalogue(&paths).verify(),
         Err(PathFlaw::Many(65))
     ));
-    // Without names a search of so many caches is refused, and the names are told.
+    // Without names a search of so many caches is refused, and the answer has the names.
     let failure = all.search(&search_request("beta", 10, None)).unwrap_err();
     let fault = failure.fault();
     let violation = &fault.violations().shown()[0];

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What an updater has reported.
+/// A report of an updater.
 #[derive(Debug, PartialEq, Eq)]
 enum Report {
     Updated(u64),

@@ -37,7 +37,7 @@ pub(super) fn drop_all() -> io::Result<()> {
         let one = CapabilitySet::from_bits_retain(1 << number);
         match remove_capability_from_bounding_set(one) {
             Ok(()) => {}
-            // The kernel knows no further ones, or this user has none to give up.
+            // The kernel has no further ones, or this user has none to give up.
             Err(Errno::INVAL | Errno::PERM) => break,
             Err(error) => return Err(error.into()),
         }

@@ -160,7 +160,7 @@ fn requests_that_are_not_http_are_closed() {
     });
 }
 
-/// Opens more connections than the proxy serves, and says how many are still open.
+/// Opens more connections than the proxy serves, and prints how many are still open.
 const FLOOD: &str = r#"
 import os, socket, select
 host, port = os.environ['http_proxy'].removeprefix('http://').split(':')

@@ -61,7 +61,7 @@ impl LogProtocol {
         Ok(file)
     }
 
-    /// Appends one line. The error tells whether the log can still be used.
+    /// Appends one line. The error shows whether the log can still be used.
     fn append(self, file: &SimFile, number: usize) -> Result<(), AppendFailed> {
         let end = file.len().map_err(|_| AppendFailed(true))?;
         if file.append_all(&self.line(number)).is_err() {

@@ -38,7 +38,7 @@ pub const PASSWORD: &str = "pg-canary-5rVx0TqLw8";
 /// A database that always exists.
 pub const MAINTENANCE: &str = "postgres";
 
-/// How long a shutdown may take; the postmaster itself gives its children five seconds.
+/// The time that a shutdown may take; the postmaster itself gives its children five seconds.
 const END: Duration = Duration::from_secs(20);
 
 /// A running server. Dropping it kills its processes and removes its folder, unless the data is

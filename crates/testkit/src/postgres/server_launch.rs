@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const START: Duration = Duration::from_secs(20);
 
-/// How long a killed postmaster may take; it gives its children five seconds.
+/// The time that a killed postmaster may take; it gives its children five seconds.
 const KILL: Duration = Duration::from_secs(10);
 
 /// The log line of a server that accepts connections.

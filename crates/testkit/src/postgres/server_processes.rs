@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a stopped process may run on; the kernel needs microseconds.
+/// The time that a stopped process may run on; the kernel needs microseconds.
 const STOP: Duration = Duration::from_secs(5);
 
 /// The processes of one postmaster.

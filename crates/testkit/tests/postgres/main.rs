@@ -139,7 +139,7 @@ fn dropped_paused_server_leaves_nothing() {
     drop_leaves_nothing(Postgres::pause);
 }
 
-/// How long the end of a server may take, or anything else that a test waits for.
+/// The time that the end of a server may take, or anything else that a test waits for.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Kills a process that holds a server in this state. Returns folder and processes of the server.

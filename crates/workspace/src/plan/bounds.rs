@@ -26,7 +26,7 @@ pub const MAX_ARGS: usize = 64;
 pub const MAX_ARG_BYTES: usize = 4096;
 /// The maximum number of writable directories of a phase.
 pub const MAX_WRITABLE: usize = 16;
-/// The maximum number of variables the commands of of a phase.
+/// The maximum number of variables of a phase.
 pub const MAX_ENV: usize = 32;
 /// The maximum number of profiles of a phase.
 pub const MAX_PROFILES: usize = 8;

@@ -1,4 +1,4 @@
-//! Which files a list of globs means: `*` and `?` stay within a name, `**` crosses directories,
+//! Lists of globs and the files that they match: `*` and `?` stay within a name, `**` crosses directories,
 //! `{a,b}` is either, `[a-z]` one character; case and bytes count as they are.
 //!
 //! The engine lets some of the usual syntax match `/` (negated classes, ranges over it) or single

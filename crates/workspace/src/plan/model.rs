@@ -42,7 +42,7 @@ pub struct Phase {
     /// The commands that prove the work, each as its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<Vec<String>>,
-    /// When those commands run.
+    /// The occasion on which those commands run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub preflight: Preflight,
     /// The directories that the commands may write, relative to the root.
@@ -94,14 +94,14 @@ impl fmt::Display for Operation {
     }
 }
 
-/// When the commands of a phase run.
+/// The occasion on which the commands of a phase run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preflight {
-    /// When `run_preflight` is called.
+    /// A call of `run_preflight`.
     #[default]
     OnRequest,
-    /// After each write, which is undone if they fail.
+    /// Each write, which is undone if they fail.
     EachWrite,
 }
 

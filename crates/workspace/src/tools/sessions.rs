@@ -41,7 +41,7 @@ struct SessionStatus {
     log: LogSummary,
 }
 
-/// How far the log has come, and whether it was compared with its checkpoints.
+/// The end of the log, and the result of comparing the log with its checkpoints.
 #[derive(Serialize)]
 struct LogSummary {
     /// The number of the last line that the session has seen.

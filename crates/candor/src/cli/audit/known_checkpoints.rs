@@ -1,4 +1,4 @@
-//! Finds the checkpoints of a log: those that the state directory of its root knows, and those that
+//! Finds the checkpoints of a log: those that the state directory of its root lists, and those that
 //! are named on the command line.
 
 use super::NamedFile;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The checkpoints of a log that are known.
 pub(super) struct CheckpointSearch {
-    /// What the state directory of the log's root remembers, if there is such a directory.
+    /// The checkpoints that the state directory of the log's root lists, if there is such a directory.
     pub(super) remembered: Option<LogCheckpoints>,
     pub(super) known: Vec<KnownCheckpoint>,
 }

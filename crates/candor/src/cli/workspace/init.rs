@@ -44,7 +44,7 @@ pub(in crate::cli) struct WorkspaceInitArgs {
     /// Create a key without a passphrase: every program that you run can approve with it
     #[arg(long, conflicts_with = "passphrase_file")]
     no_passphrase: bool,
-    /// Where the log of the workspace is written [default: root]
+    /// The place of the workspace's log [default: root]
     #[arg(long, value_name = "PLACE", value_enum)]
     log_place: Option<NewLogPlace>,
     /// A private key without a passphrase, with which your commands sign checkpoints of the log too

@@ -1,5 +1,5 @@
-//! What a server needs before it starts: enough open files, a clock that works, and files that only their
-//! owner can change.
+//! The checks before a server starts: enough open files, a clock that works, and files that only their owner
+//! can change.
 
 use super::directories::Directories;
 use candor_workspace::find_loose;

@@ -50,7 +50,7 @@ fn p12_old_files_are_moved_and_both_parts_verify() {
         fixture::run_ok(retire(&record, "30d")),
         "nothing was moved: no full file has only lines of that age\n"
     );
-    // What was moved is covered too.
+    // The verification covers the files that were moved.
     let mut names: Vec<_> = fs::read_dir(&away)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -442,7 +442,7 @@ fn p10_unsigned_checkpoint_is_not_accepted_where_a_key_signs() {
     record.edit(|text| text.split_inclusive('\n').take(20).collect());
     record.forge_checkpoint(None);
     assert_eq!(record.begin(&flags), Err(json!("checkpoint_unsigned")));
-    // A server without the key knows that one signs, and does not begin either.
+    // A server without the key does not begin either: the state directory records that one signs.
     assert_eq!(record.begin(&[]), Err(json!("checkpoint_unsigned")));
     let status = record.status();
     assert_eq!(

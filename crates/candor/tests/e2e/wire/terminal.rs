@@ -62,7 +62,7 @@ fn server_at_a_terminal_says_what_it_waits_for() {
         context.serve_command(&[]),
         github.command(&["serve"]),
         orders.command(&["serve"]),
-        // The server of an executor also says the level of its sandbox.
+        // The server of an executor also prints the level of its sandbox.
         workspace.command(PLANNER, &[]),
     ];
     let shown: String = servers.iter().map(start_at_terminal).collect();

@@ -1,4 +1,4 @@
-//! What a new client is told, the root that it may leave out, and its claim of a role.
+//! The instructions for a new client, the root that it may leave out, and its claim of a role.
 
 use super::fixture::{EXECUTOR, PLANNER, WorkspaceFixture};
 use crate::requests::parse;

@@ -186,7 +186,7 @@ fn p5_granted_network_does_not_reach_this_machine() {
     });
 }
 
-/// A machine that offers less than the server accepts runs nothing, and says what is missing.
+/// A machine that offers less than the server accepts runs nothing, and the answer names what is missing.
 #[test]
 fn weaker_machine_runs_no_command() {
     if lacks_sandbox() {

@@ -250,7 +250,7 @@ async fn failed_tls_has_its_own_reason() {
     });
     let forge = match GithubForge::new(settings(url)) {
         Ok(forge) => forge,
-        // A machine without certificates trusts nobody, and says so before anything is asked.
+        // On a machine without certificates, the client is refused before it sends anything.
         Err(error) => {
             return assert_eq!(
                 error,

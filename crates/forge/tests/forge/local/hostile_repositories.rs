@@ -211,7 +211,7 @@ async fn entries_of_a_wrong_type_fail_cleanly() {
     }
 }
 
-/// An object that says to have so many bytes, and has none: whoever loads it fails.
+/// Writes an object whose header claims so many bytes, and that has none: loading it fails.
 fn lying_blob(fixture: &LocalFixture, size: u64) -> Oid {
     let header = format!("blob {size}\0");
     let (mut low, mut high) = (1u32, 0u32);

@@ -1,4 +1,4 @@
-//! Which repositories may be touched: for reading and writing alike, whatever their case.
+//! The list of repositories that may be touched: for reading and writing alike, whatever their case.
 
 use crate::fixture::server::{FixtureOptions, ServerFixture, repos};
 use crate::fixture::stub_state::repository;

@@ -1,4 +1,4 @@
-//! The two rules that no schema can state: told like the others, before policy and before any record.
+//! The two rules that no schema can state: reported like the others, before policy and before any record.
 
 use crate::fixture::server::{FixtureOptions, fixture, repos};
 use crate::fixture::valid_arguments::changed;

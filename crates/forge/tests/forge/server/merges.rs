@@ -188,7 +188,7 @@ async fn failing_checks_are_named_if_they_can_be_read() {
     );
 }
 
-/// Checks that never come keep nobody from being told why a merge is refused.
+/// A merge is refused for its own reason even if the checks never arrive.
 #[tokio::test(start_paused = true)]
 async fn slow_checks_do_not_change_the_code() {
     let fixture = fixture();

@@ -1,4 +1,4 @@
-//! Which part of a list is asked for, and what comes back with it.
+//! Pages of a list: the one that is requested, and the members that come with it.
 
 use crate::fixture::server::fixture;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Arguments that are wrong, and what is to be said of them, in order.
+/// Arguments that are wrong, and their violations in order.
 struct Case {
     arguments: Value,
     violations: Vec<(String, String)>,
@@ -101,8 +101,8 @@ pub(crate) fn pool(schema: &Value) -> Vec<Value> {
     pool
 }
 
-/// Which parts a value breaks, as the page has them told: a wrong type ends everything but `enum`
-/// and, for a number, its range.
+/// Returns the parts that a value breaks and that are reported: after a wrong type only `enum` and, for a
+/// number, its range.
 fn report(parts: &[Part], value: &Value) -> Vec<usize> {
     let violations = |(index, part): (usize, &Part)| (!part.rule.is_valid(value)).then_some(index);
     let violations: Vec<_> = parts.iter().enumerate().filter_map(violations).collect();
@@ -117,7 +117,7 @@ fn report(parts: &[Part], value: &Value) -> Vec<usize> {
     violations.into_iter().filter(stays).collect()
 }
 
-/// For each keyword of a value that is no object, the value that breaks it and the fewest others.
+/// Returns for each keyword of a value that is not an object the value that breaks it and the fewest others.
 fn broken_values(schema: &Value) -> Vec<(Value, Vec<String>)> {
     let parts = parts(schema);
     let wrong = pool(schema).into_iter().map(|value| {

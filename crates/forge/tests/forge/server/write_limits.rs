@@ -48,7 +48,7 @@ async fn writes_to_one_repository_are_limited() {
     );
     assert_eq!(write(&fixture, 0, "octo/dog").await, None);
 
-    // Refused attempts do not count: after the wait that was told, all twenty pass again.
+    // Refused attempts do not count: after the wait in the answer, all twenty pass again.
     for n in 0..50 {
         assert_eq!(write(&fixture, n, "octo/cat").await, Some(-32004));
     }

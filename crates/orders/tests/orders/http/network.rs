@@ -86,7 +86,7 @@ async fn unsent_attempt_does_not_undo_an_earlier_one() {
         assert!(adapter.call(&create(), &request_context).await.is_err());
         effects.push(request_context.mark.effect());
     }
-    // 503, then a final refusal for the key, then 503, then a limit that is no evidence about it.
+    // 503, then a final refusal for the key, then 503, then a limit that is not evidence about it.
     let expected = [
         Effect::Unknown,
         Effect::None,

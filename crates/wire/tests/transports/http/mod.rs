@@ -28,7 +28,7 @@ const AT_CAPACITY: &str =
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// A server whose tools take as long as they are told.
+/// A server whose tools take as long as their arguments request.
 struct PatientServer {
     tools: Tools<Self>,
     changes: Arc<AtomicUsize>,

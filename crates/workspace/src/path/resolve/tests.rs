@@ -53,7 +53,7 @@ impl WorkspaceFixture {
         resolve_new_path(&self.root, &TypedPath::read(typed, &self.root)?)
     }
 
-    /// Makes the directories that are missing, and checks that the path then is what it was resolved to.
+    /// Makes the directories that are missing, and checks that the path is then the one that was resolved.
     fn make_missing(&self, typed: &str) -> Result<(), TestCaseError> {
         let Ok(new) = self.resolve_new(typed) else {
             // A path that ends in a slash, or a link that goes up from a missing directory.

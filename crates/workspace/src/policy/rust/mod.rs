@@ -66,7 +66,7 @@ pub(super) fn find(bytes: &[u8], text: &str) -> Vec<RawFinding> {
     found
 }
 
-/// How a file declares a module in another file.
+/// A declaration of a module in another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declaration {
     /// For tests only.
