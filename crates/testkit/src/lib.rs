@@ -1,5 +1,5 @@
 //! Shared by tests and benchmarks: drivers for processes, stdio and HTTP, scripted HTTP servers,
-//! PostgreSQL servers, users without rights, small disks, and skipped tests. Depends on no crate of ours.
+//! PostgreSQL servers, users without rights, small disks, refused system calls, and skipped tests. Depends on no crate of ours.
 
 mod depth;
 mod http;
@@ -8,6 +8,7 @@ mod http_message;
 pub mod postgres;
 mod process;
 mod reached_codes;
+mod refused_calls;
 mod renamed;
 #[cfg(feature = "scripted-http")]
 pub mod scripted_http;
@@ -21,6 +22,7 @@ pub use http::{Connection, Http};
 pub use http_message::RawResponse;
 pub use process::{Exit, Process, ProcessOutput};
 pub use reached_codes::{ReachedCodes, failing_codes};
+pub use refused_calls::{refuse_call, with_matching_calls_refused, with_refused_call};
 pub use renamed::renamed;
 pub use skip::{skip, skip_for_kernel};
 pub use small_disk::on_small_disk;

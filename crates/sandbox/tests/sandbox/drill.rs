@@ -1,8 +1,9 @@
 //! The escape drill: one C program makes every attempt that we know of, as root and as an ordinary user, at both
 //! levels. Its lines are committed; whatever is allowed there was judged, and a new `ALLOWED` fails the test.
 
-use crate::fixture::{EPERM, Fixture, PROGRAM, Snapshot, helper, with_refused_call};
+use crate::fixture::{EPERM, Fixture, PROGRAM, Snapshot, helper};
 use candor_sandbox::{Level, probe};
+use candor_testkit::with_refused_call;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};

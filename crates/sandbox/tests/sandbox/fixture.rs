@@ -4,13 +4,12 @@ use candor_sandbox::{
     Ended, Held, Helper, Level, Limits, Network, Offer, SYSTEM_PATHS, Spec, StartError, probe,
     start,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
+use candor_testkit::with_refused_call;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 /// The program that is the helper and the attacker.
@@ -47,35 +46,6 @@ impl Ran {
 }
 
 const PROTECTED: [&str; 4] = ["audit-log.jsonl", ".candor", "docs/plans", ".git"];
-
-/// Makes a system call fail, in this thread and in the processes that it starts.
-pub(crate) fn refuse_call(call: i64, rules: Vec<SeccompRule>, error: u32) {
-    let filter: BpfProgram = SeccompFilter::new(
-        [(call, rules)].into(),
-        SeccompAction::Allow,
-        SeccompAction::Errno(error),
-        std::env::consts::ARCH.try_into().unwrap(),
-    )
-    .unwrap()
-    .try_into()
-    .unwrap();
-    seccompiler::apply_filter(&filter).unwrap();
-}
-
-/// Runs `work` in a thread in which, and in whose processes, a system call fails.
-pub(crate) fn with_refused_call<T: Send>(
-    call: i64,
-    error: u32,
-    work: impl FnOnce() -> T + Send,
-) -> T {
-    thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            refuse_call(call, Vec::new(), error);
-            work()
-        });
-        thread.join().unwrap()
-    })
-}
 
 /// Runs a test at both levels. A machine without namespaces is simulated for the lower one. A level that this
 /// machine does not offer is reported as skipped.

@@ -1,7 +1,8 @@
 //! The proxy: the only way out of the network namespace.
 
-use crate::fixture::{Fixture, at_full_level, with_refused_call};
+use crate::fixture::{Fixture, at_full_level};
 use candor_sandbox::{HeldNetwork, Hosts, Level, Network};
+use candor_testkit::with_refused_call;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;

@@ -1,6 +1,6 @@
 //! The reach of a command beyond files: environment, other processes, sockets, shared memory.
 
-use crate::fixture::{at_both_levels, at_full_level};
+use crate::fixture::{Fixture, at_both_levels, at_full_level};
 use candor_sandbox::{HeldNetwork, Level, Network};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
@@ -73,15 +73,21 @@ kill the parent: {kill_parent}
     });
 }
 
+/// Tries every kind of socket, beside a TCP server and a local one. Returns the attempts.
+fn use_sockets(fixture: &Fixture, network: Network) -> String {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _local = UnixListener::bind(fixture.path("work/socket")).unwrap();
+    let port = tcp.local_addr().unwrap().port().to_string();
+    fixture.attack("sockets", |spec| {
+        spec.env.push(("PORT".into(), port.into()));
+        spec.network = network;
+    })
+}
+
 #[test]
 fn without_the_network_only_the_own_loopback_is_left() {
     at_both_levels(|fixture| {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let _local = UnixListener::bind(fixture.path("work/socket")).unwrap();
-        let port = tcp.local_addr().unwrap().port().to_string();
-        let attempts = fixture.attack("sockets", |spec| {
-            spec.env.push(("PORT".into(), port.clone().into()));
-        });
+        let attempts = use_sockets(fixture, Network::Off);
         let (connect, own) = match fixture.level {
             Level::Full => ("Connection refused (os error 111)", "done"),
             _ => ("EPERM", "EPERM"),
@@ -106,13 +112,7 @@ own server: {own}
 #[test]
 fn with_the_machines_network_local_sockets_stay_refused() {
     at_both_levels(|fixture| {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let _local = UnixListener::bind(fixture.path("work/socket")).unwrap();
-        let port = tcp.local_addr().unwrap().port().to_string();
-        let attempts = fixture.attack("sockets", |spec| {
-            spec.env.push(("PORT".into(), port.clone().into()));
-            spec.network = Network::Machine;
-        });
+        let attempts = use_sockets(fixture, Network::Machine);
         assert_eq!(
             attempts,
             "connect over TCP: done

@@ -1,8 +1,9 @@
 //! Machines that lack a part of the sandbox, simulated by filters that refuse the missing system calls and by
 //! a user namespace that allows no further ones.
 
-use crate::fixture::{ENOSYS, EPERM, Fixture, PROGRAM, helper, refuse_call, with_refused_call};
+use crate::fixture::{ENOSYS, EPERM, Fixture, PROGRAM, helper};
 use candor_sandbox::{HeldNetwork, Level, Namespace, Offer, Part, StartError, probe};
+use candor_testkit::{refuse_call, with_refused_call};
 use nix::libc;
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use std::process::Command;

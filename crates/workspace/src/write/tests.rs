@@ -4,64 +4,13 @@
 use super::{ChangeKind, ChangeOrigin, FileChange, SettleError, Settlement, WriteQueue, hash_of};
 use candor_audit::{AppendError, Log, LogOptions, verify};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_sim_disk::{SimDisk, SimFile, Trials};
+use candor_sim_disk::{SimDisk, Subdirectory, Trials};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A directory of a disk, used as a disk.
-#[derive(Clone)]
-struct Subdirectory(SimDisk, &'static str);
-
-impl Subdirectory {
-    fn at(&self, path: impl AsRef<Path>) -> PathBuf {
-        Path::new(self.1).join(path)
-    }
-}
-
-impl Disk for Subdirectory {
-    type File = SimFile;
-
-    fn open(&self, path: impl AsRef<Path>, outcome: Open) -> io::Result<SimFile> {
-        self.0.open(self.at(path), outcome)
-    }
-
-    fn create_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
-        self.0.create_dir(self.at(path), mode)
-    }
-
-    fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        self.0.rename(self.at(from), self.at(to))
-    }
-
-    fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        self.0.rename_new(self.at(from), self.at(to))
-    }
-
-    fn exchange(&self, one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
-        self.0.exchange(self.at(one), self.at(other))
-    }
-
-    fn unlink(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.0.unlink(self.at(path))
-    }
-
-    fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.0.remove_dir(self.at(path))
-    }
-
-    fn sync_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.0.sync_dir(self.at(path))
-    }
-
-    fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>> {
-        self.0.list(self.at(path))
-    }
-}
 
 const LOG: &str = "audit-log.jsonl";
 

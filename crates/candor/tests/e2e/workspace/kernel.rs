@@ -1,11 +1,10 @@
-//! Machines on which something fails: limits on a running process, and kernels that refuse a call.
+//! Machines on which something fails: limits on a running process, and kernels without a sandbox.
 
 use candor_sandbox::{Helper, Level, Offer, probe};
 use candor_testkit::user::with_settings_of;
+use candor_testkit::with_refused_call;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use std::process::Command;
-use std::thread;
 
 /// Returns true and reports the test as skipped if this kernel cannot confine the commands of a plan.
 pub(crate) fn lacks_sandbox() -> bool {
@@ -28,7 +27,7 @@ pub(crate) fn offer() -> Offer {
 
 /// Runs `work` as if this machine offered no namespaces: commands then run at the level `landlock`.
 pub(crate) fn without_namespaces<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    with_failing_call(UNSHARE, Vec::new(), 1, work)
+    with_refused_call(UNSHARE, 1, work)
 }
 
 /// The number of the system call that makes namespaces.
@@ -56,29 +55,4 @@ pub(crate) fn with_ignored_size_signal(command: &Command) -> Command {
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
         .arg(command.get_program());
     with_settings_of(command, shell)
-}
-
-/// Runs `work` in a thread in which, and in whose child processes, this system call fails.
-pub(crate) fn with_failing_call<T: Send>(
-    call: i64,
-    rules: Vec<SeccompRule>,
-    error: u32,
-    work: impl FnOnce() -> T + Send,
-) -> T {
-    let filter: BpfProgram = SeccompFilter::new(
-        [(call, rules)].into(),
-        SeccompAction::Allow,
-        SeccompAction::Errno(error),
-        std::env::consts::ARCH.try_into().unwrap(),
-    )
-    .unwrap()
-    .try_into()
-    .unwrap();
-    thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            seccompiler::apply_filter(&filter).unwrap();
-            work()
-        });
-        thread.join().unwrap()
-    })
 }

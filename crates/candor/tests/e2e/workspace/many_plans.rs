@@ -141,23 +141,12 @@ fn p9_drafts_are_bounded_and_old_ones_can_be_removed() {
         failed.message()
     );
     let old = SystemTime::now() - Duration::from_secs(31 * 24 * 3600);
-    for number in 0..100 {
-        let hash = sha256(number.to_string().as_bytes());
+    let drafts = (0..100).map(|number: u32| sha256(number.to_string().as_bytes()));
+    for hash in drafts.chain([approved.clone()]) {
         let path = fixture.path(&format!("docs/plans/{hash}.toml"));
-        File::options()
-            .write(true)
-            .open(path)
-            .unwrap()
-            .set_modified(old)
-            .unwrap();
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(old).unwrap();
     }
-    let path = fixture.path(&format!("docs/plans/{approved}.toml"));
-    File::options()
-        .write(true)
-        .open(path)
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
     let mut command = fixture::candor(&["workspace", "clean", "--drafts", "30d", "--yes"]);
     command.arg("--root").arg(fixture.root());
     command

@@ -24,6 +24,19 @@ fn paths(subject: &Value) -> Vec<&str> {
     subjects.map(|one| one["path"].as_str().unwrap()).collect()
 }
 
+/// Returns a workspace whose plan has a command that fails after each write. Returns `None` and reports the
+/// test as skipped if this kernel cannot confine commands.
+fn with_failing_commands() -> Option<WorkspaceFixture> {
+    if super::kernel::lacks_sandbox() {
+        return None;
+    }
+    let fixture = WorkspaceFixture::new();
+    fixture.allow_phase(json!({
+        "allow": ["src/**"], "verify": [["false"]], "preflight": "each_write",
+    }));
+    Some(fixture)
+}
+
 #[test]
 fn p19_missing_directories_are_made() {
     let fixture = WorkspaceFixture::with_plan();
@@ -90,13 +103,9 @@ fn p19_directories_are_made_only_within_the_plan() {
 
 #[test]
 fn p19_made_directories_are_undone_with_the_write() {
-    if super::kernel::lacks_sandbox() {
+    let Some(fixture) = with_failing_commands() else {
         return;
-    }
-    let fixture = WorkspaceFixture::new();
-    fixture.allow_phase(json!({
-        "allow": ["src/**"], "verify": [["false"]], "preflight": "each_write",
-    }));
+    };
     let mut client = fixture.executor(&[]);
     let failed = client.call_err(
         "write_file",
@@ -375,13 +384,9 @@ fn p19_executable_sets_and_clears_the_right_for_those_who_may_read() {
 
 #[test]
 fn p19_changed_mode_is_undone_with_the_write() {
-    if super::kernel::lacks_sandbox() {
+    let Some(fixture) = with_failing_commands() else {
         return;
-    }
-    let fixture = WorkspaceFixture::new();
-    fixture.allow_phase(json!({
-        "allow": ["src/**"], "verify": [["false"]], "preflight": "each_write",
-    }));
+    };
     let mut client = fixture.executor(&[]);
     let failed = client.call_err(
         "write_file",

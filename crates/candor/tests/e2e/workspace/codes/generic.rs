@@ -1,7 +1,8 @@
 //! Generic errors.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture};
-use crate::workspace::kernel::{limit, with_failing_call};
+use crate::workspace::kernel::limit;
+use candor_testkit::{with_matching_calls_refused, with_refused_call};
 use rustix::process::Resource;
 use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use serde_json::json;
@@ -28,7 +29,8 @@ fn internal_error() {
     };
     // Only requests for the bytes of an id have no flags; those of hash maps have some.
     let ids = SeccompRule::new(vec![is(1, 16), is(2, 0)]).unwrap();
-    let mut client = with_failing_call(GETRANDOM, vec![ids], EIO, || fixture.serve(EXECUTOR, &[]));
+    let mut client =
+        with_matching_calls_refused(GETRANDOM, vec![ids], EIO, || fixture.serve(EXECUTOR, &[]));
     for _ in 0..2 {
         let root = json!({ "workspace_root": fixture.root_text() });
         let failed = client.call_err("begin_session", root);
@@ -43,7 +45,7 @@ fn internal_error() {
 #[test]
 fn unknown_tool_failure() {
     let fixture = WorkspaceFixture::with_plan();
-    let mut client = with_failing_call(RENAMEAT2, Vec::new(), ENOMEM, || fixture.executor(&[]));
+    let mut client = with_refused_call(RENAMEAT2, ENOMEM, || fixture.executor(&[]));
     for path in ["src/a.txt", "src/b.txt"] {
         let failed = client.call_err("write_file", json!({ "path": path, "content": "x" }));
         assert_eq!(failed.code(), "UNKNOWN_TOOL_FAILURE", "{failed:?}");
