@@ -143,6 +143,7 @@ impl<'v> Walk<'_> {
                     HintSource::Nothing => None,
                     HintSource::Sentence(sentence) => Some(sentence.clone()),
                     HintSource::Near(words) => hint::near_value(words, spot.value),
+                    HintSource::Ending(ending) => hint::with_ending(ending, spot.value),
                 };
                 (demand.rule_text.clone(), hint)
             });

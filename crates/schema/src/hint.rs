@@ -16,6 +16,7 @@ const MAX_ALTERNATIVES: usize = 10;
 pub(crate) fn advice(keyword: &str, rule: &Value) -> HintSource {
     let sentence = match keyword {
         "enum" => return near_values(rule),
+        "pattern" => return ending(rule),
         "not" => excluded(rule).map(|names| match names.as_slice() {
             [one, other] => format!("give `{one}` or `{other}`, not both"),
             _ => format!("leave `{}` out", names.join("`, `")),
@@ -38,6 +39,20 @@ fn near_values(rule: &Value) -> HintSource {
         HintSource::Nothing
     } else {
         HintSource::Near(words)
+    }
+}
+
+/// Returns the ending that a pattern demands, if it demands nothing else: `/$`, or `^$|/$` if the text may
+/// be empty.
+fn ending(rule: &Value) -> HintSource {
+    let pattern = rule.as_str().unwrap_or_default();
+    let pattern = pattern.strip_prefix("^$|").unwrap_or(pattern);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-:=@#%&,;".contains(c);
+    match pattern.strip_suffix('$') {
+        Some(ending) if !ending.is_empty() && ending.chars().all(is_plain) => {
+            HintSource::Ending(ending.to_owned())
+        }
+        _ => HintSource::Nothing,
     }
 }
 
@@ -74,6 +89,14 @@ fn only_required(schema: &Value) -> Option<Vec<&str>> {
 pub(crate) fn near_value(allowed: &[String], value: JsonRef<'_>) -> Option<String> {
     let near = nearest(&value.as_str()?, allowed.iter().map(String::as_str))?;
     Some(format!("did you mean '{near}'?"))
+}
+
+/// Returns the value with the ending that it lacks.
+pub(crate) fn with_ending(ending: &str, value: JsonRef<'_>) -> Option<String> {
+    let text = value.as_str()?;
+    let is_short = text.chars().nth(MAX_NEAR_CHARS).is_none();
+    let text = visible(&text);
+    (is_short && !text.is_empty()).then(|| format!("did you mean '{text}{ending}'?"))
 }
 
 /// Returns the member, one of those that were not given, that an unknown one was probably meant to be.
@@ -127,6 +150,24 @@ mod tests {
             None
         );
         assert_eq!(sentence("not", json!({"type": "string"})), None);
+    }
+
+    #[test]
+    fn missing_ending_is_appended() {
+        let hint = |pattern: &str, value: Value| {
+            let HintSource::Ending(ending) = advice("pattern", &json!(pattern)) else {
+                return None;
+            };
+            with_ending(&ending, IndexedText::from(&value).root())
+        };
+        let meant = Some(String::from("did you mean 'errors/'?"));
+        assert_eq!(hint("^$|/$", json!("errors")), meant);
+        assert_eq!(hint("/$", json!("errors")), meant);
+        assert_eq!(hint("/$", json!("")), None);
+        assert_eq!(hint("/$", json!("x".repeat(MAX_NEAR_CHARS + 1))), None);
+        for pattern in ["$", "^$|$", "^a$", "[/]$", "a|/$", "/", "/\\$"] {
+            assert_eq!(hint(pattern, json!("errors")), None, "{pattern}");
+        }
     }
 
     #[test]

@@ -75,4 +75,6 @@ pub(crate) enum HintSource {
     Sentence(String),
     /// The nearest of these words.
     Near(Vec<String>),
+    /// The value with this ending.
+    Ending(String),
 }
