@@ -46,7 +46,7 @@ pub use read::answers::{
     SearchAnswer, SearchSelection, SearchedCache,
 };
 pub use read::catalogue::{
-    Catalogue, EmptyDirectory, MAX_SEARCHED, MAX_SERVED, NamedCache, PathFlaw,
+    Catalogue, DEFAULT_CACHE, EmptyDirectory, MAX_SEARCHED, MAX_SERVED, NamedCache, PathFlaw,
 };
 pub use read::document::{DocumentPart, DocumentRequest};
 pub use read::failure::{ReadFailure, UnknownCache, UnknownDocument};

@@ -165,7 +165,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => perform(&cli.log, || act(cli.command)),
-        Err(error) => usage(&error),
+        Err(error) => usage(&context::with_tip(error)),
     }
 }
 
@@ -194,7 +194,7 @@ fn is_called_context(arguments: &[OsString]) -> bool {
 fn run_context(arguments: Vec<OsString>) -> ExitCode {
     match ContextCli::try_parse_from(arguments) {
         Ok(cli) => perform(&cli.log, || cli.command.run()),
-        Err(error) => usage(&error),
+        Err(error) => usage(&context::with_tip(error)),
     }
 }
 

@@ -24,7 +24,11 @@ pub const MAX_SEARCHED: usize = 16;
 /// The most names that a failure lists.
 const MAX_NAMES: usize = 10;
 
-/// The caches at some paths. Each path is a cache or a directory of caches.
+/// The cache that is meant if none is named: a hidden directory beside the sources.
+pub const DEFAULT_CACHE: &str = ".context";
+
+/// The caches at some paths. Each path is a cache, a directory of caches, or a directory with the cache
+/// [`DEFAULT_CACHE`] and no other.
 pub struct Catalogue {
     pub(crate) open: Arc<OpenCaches>,
     paths: Vec<PathBuf>,
@@ -159,20 +163,28 @@ impl Catalogue {
                 return Err(Failure::system(doing)(error));
             }
         };
-        let mut found = Vec::new();
+        let (mut found, mut default) = (Vec::new(), None);
         for (name, of_kind) in listed {
             // Links lead elsewhere, and drafts of builds are hidden.
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+            let is_visible = |name: &&str| !name.starts_with('.') || *name == DEFAULT_CACHE;
+            let Some(name) = name.to_str().filter(is_visible) else {
                 continue;
             };
             if of_kind == FileType::Directory
                 && directory.open_dir(name).is_ok_and(|it| is_cache(&it))
             {
-                found.push(NamedCache {
+                let cache = NamedCache {
                     name: name.to_owned(),
                     path: path.join(name),
-                });
+                };
+                match name == DEFAULT_CACHE {
+                    true => default = Some(cache),
+                    false => found.push(cache),
+                }
             }
+        }
+        if found.is_empty() {
+            found.extend(default);
         }
         match found.is_empty() && self.empty == EmptyDirectory::InvalidCache {
             true => Ok(vec![itself()]),

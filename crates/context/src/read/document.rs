@@ -232,20 +232,22 @@ fn checked_range(text: &str, from: u64, to: u64) -> Result<Range<usize>, &'stati
     }
 }
 
-fn wrong_lines(lines: [u64; 2], total: u64) -> Violation {
-    let reason = match lines[1] < lines[0] {
-        true => "end before they begin",
-        false => "begin behind the last line",
+fn wrong_lines([from, to]: [u64; 2], total: u64) -> Violation {
+    let (message, expected) = match to < from {
+        true => (
+            format!("must be the first line and then the last, but {from} comes after {to}"),
+            format!("the first line and then the last, such as [{to},{from}]"),
+        ),
+        false => (
+            format!(
+                "must be lines of the document, but they begin behind the last line; total_lines is {total}"
+            ),
+            format!("lines of the document, whose total_lines is {total}"),
+        ),
     };
     Violation {
         params: json!({ "total_lines": total }).into(),
-        ..violation(
-            "lines",
-            "lines",
-            format!("must be lines of the document, but they {reason}; total_lines is {total}"),
-            &json!(lines),
-            format!("lines of the document, whose total_lines is {total}"),
-        )
+        ..violation("lines", "lines", message, &json!([from, to]), expected)
     }
 }
 

@@ -116,15 +116,16 @@ impl OpenCaches {
         path: impl AsRef<Path>,
         query: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
-        let query = |directory| self.query_directory(directory, &query);
-        self.location.with(path.as_ref(), |_| true, query)
+        let path = path.as_ref();
+        let query = |directory| self.query_directory(path, directory, &query);
+        self.location.with(path, |_| true, query)
     }
 
     /// Returns the cache at a path, proved as of now, for a request that needs several caches.
     pub(crate) fn lease(self: &Arc<Self>, path: &Path) -> Result<CacheLease, Failure> {
         let lease = |directory: DirHandle| {
             let slot = self.slot(&directory)?;
-            let cache = self.current(&slot, directory)?;
+            let cache = self.current(&slot, path, directory)?;
             Ok(CacheLease { slot, cache })
         };
         self.location.with(path, |_| true, lease)
@@ -149,11 +150,12 @@ impl OpenCaches {
 
     fn query_directory<T>(
         self: &Arc<Self>,
+        path: &Path,
         directory: DirHandle,
         query: impl Fn(&Cache) -> Result<T, CacheAccessError>,
     ) -> Result<T, Failure> {
         let slot = self.slot(&directory)?;
-        let mut cache = self.current(&slot, directory)?;
+        let mut cache = self.current(&slot, path, directory)?;
         for _ in 0..TRIES {
             match query(&cache) {
                 Ok(answer) => return Ok(answer),
@@ -193,6 +195,7 @@ impl OpenCaches {
     fn current(
         self: &Arc<Self>,
         slot: &CacheSlot,
+        path: &Path,
         directory: DirHandle,
     ) -> Result<Arc<Cache>, Failure> {
         let mut open = lock(&slot.open);
@@ -203,7 +206,7 @@ impl OpenCaches {
                 return Ok(Arc::clone(&open.cache));
             }
         }
-        self.open(&mut open, directory)
+        self.open(&mut open, path, directory)
     }
 
     /// Returns the cache at a path if it is open and unchanged, without waiting for a lock.
@@ -232,6 +235,7 @@ impl OpenCaches {
     fn open(
         self: &Arc<Self>,
         open: &mut Option<OpenCache>,
+        path: &Path,
         directory: DirHandle,
     ) -> Result<Arc<Cache>, Failure> {
         let before = open.take();
@@ -252,7 +256,8 @@ impl OpenCaches {
         let is_server = self.detection == ChangeDetection::Watch;
         if is_server && before.is_none() && cache.was_hashed() {
             tracing::warn!(
-                "a cache is not sealed where it is; `candor context seal` makes it fast to open"
+                "the cache `{}` is not sealed where it is; `candor context seal` makes it fast to open",
+                crate::failure::shown(&path.to_string_lossy())
             );
         }
         *open = Some(OpenCache::new(&cache, watch));

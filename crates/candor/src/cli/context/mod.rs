@@ -16,6 +16,7 @@ use candor_context::{Failure, Location, MAX_SERVED, NamedCache, PathFlaw, ReadFa
 use candor_fault::Timestamp;
 use candor_fault::dialects::candor_error_object;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -36,9 +37,6 @@ pub(super) enum ContextCommand {
     Seal(build::ContextSealArgs),
     Serve(serve::ContextServeArgs),
 }
-
-/// The cache of the commands that do not require one to be named.
-const DEFAULT_CACHE: &str = ".context";
 
 pub(super) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 wrong usage, 2 invalid_query, 3 invalid_budget, 4 cache_missing,
@@ -88,6 +86,22 @@ impl ContextCommand {
             ContextCommand::Serve(serve) => serve.run(),
         }
     }
+}
+
+/// Adds a tip to the usage error of `get` with an id that lacks its flag.
+pub(super) fn with_tip(mut error: clap::Error) -> clap::Error {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    let is_get = usage.is_some_and(|usage| usage.contains("context get "));
+    let surplus = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(surplus)) if !surplus.starts_with('-') => surplus.clone(),
+        _ => return error,
+    };
+    if is_get && error.kind() == ErrorKind::UnknownArgument {
+        let tip = format!("to name the document, use --id {}", quote(surplus));
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
 }
 
 impl CommonArgs {

@@ -1,11 +1,11 @@
 //! `candor context search`, `get` and `list`: commands that read caches as the tools of the server do.
 
-use super::{CommonArgs, DEFAULT_CACHE, any_path, now};
+use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use candor_context::{
-    Catalogue, ChangeDetection, DEFAULT_ENTRIES, DocumentPart, DocumentRequest, EmptyDirectory,
-    Failure, ListRequest, Location, MAX_ENTRIES, NamedCache, OutputForm, Query, QueryFlaw,
-    ReadFailure, SearchRequest, TokenBudget,
+    Catalogue, ChangeDetection, DEFAULT_CACHE, DEFAULT_ENTRIES, DocumentPart, DocumentRequest,
+    EmptyDirectory, Failure, ListRequest, Location, MAX_ENTRIES, NamedCache, OutputForm, Query,
+    QueryFlaw, ReadFailure, SearchRequest, TokenBudget,
 };
 use clap::Args;
 use std::ffi::{OsStr, OsString};
@@ -268,6 +268,6 @@ fn parse_pair(text: &str) -> Result<(u64, u64), String> {
 fn parse_folder(text: &str) -> Result<String, String> {
     match text.is_empty() || text.ends_with('/') {
         true => Ok(text.to_owned()),
-        false => Err(String::from("a folder ends in `/`")),
+        false => Err(format!("a folder ends in `/`; did you mean `{text}/`?")),
     }
 }

@@ -1,12 +1,12 @@
 //! `candor context serve`: serves caches to agents.
 
 use super::build::created_at;
-use super::{CommonArgs, DEFAULT_CACHE, any_path, now};
+use super::{CommonArgs, any_path, now};
 use crate::cli::CommandError;
 use crate::host::stdio_server;
 use candor_context::{
-    Catalogue, ChangeDetection, ContextServer, EmptyDirectory, Location, ReadingServer,
-    UpdateSettings,
+    Catalogue, ChangeDetection, ContextServer, DEFAULT_CACHE, EmptyDirectory, Location,
+    ReadingServer, UpdateSettings,
 };
 use candor_street::ToolNames;
 use clap::Args;

@@ -1,11 +1,11 @@
 //! The flags that select sources, and their agreement with what a build has recorded.
 
-use super::{CommonArgs, DEFAULT_CACHE};
+use super::CommonArgs;
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
 use candor_context::{
-    FoundRecord, Preset, RecordLookup, SourceFilter, Tokenizer, find_record, has_passages,
-    is_same_directory,
+    DEFAULT_CACHE, FoundRecord, Preset, RecordLookup, SourceFilter, Tokenizer, find_record,
+    has_passages, is_same_directory,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};

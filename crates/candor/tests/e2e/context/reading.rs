@@ -2,6 +2,7 @@
 
 use crate::context::fixture::{ContextFixture, run_command, unprivileged_context};
 use crate::context::server::{ContextServer, quoted};
+use crate::fixture::LIMIT;
 use crate::requests::{call, stateless_call};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -312,6 +313,31 @@ fn default_cache_is_in_the_working_directory() {
     );
 }
 
+/// A directory with sources has its cache in `.context`, which is hidden and the only one.
+#[test]
+fn default_cache_of_a_directory_is_found() {
+    let fixture = fixture();
+    fs::create_dir(fixture.path("project")).unwrap();
+    fixture.build("docs", "project/.context");
+    let mut server = serve(&fixture, &["project"]);
+    let mut served = || {
+        let list = ask(&mut server, "context_list", &json!({}));
+        let caches = list["structuredContent"]["caches"].as_array().unwrap();
+        let name = |cache: &Value| cache["cache"].as_str().unwrap().to_owned();
+        caches.iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(served(), [".context"]);
+    let search = ["search", "undo", "--format", "paths", "--cache", "project"];
+    assert_eq!(fixture.run_ok(&search), "merge.md:1-12\n");
+    // Visible caches of a directory are meant before it.
+    fixture.build("other", "project/notes");
+    assert_eq!(served(), ["notes"]);
+    assert_eq!(
+        fixture.run_ok(&["list", "--cache", "project", "--format", "paths"]),
+        "merge.md\n"
+    );
+}
+
 #[test]
 fn reading_on_by_next_gives_every_byte() {
     let fixture = fixture();
@@ -347,16 +373,15 @@ fn wrong_arguments_are_told_all_at_once() {
     assert_snapshot!(fail("context_search", json!({ "query": "x", "caches": ["guide", "guide"] })), @r#"invalid_arguments: `caches` must be an array in which no item comes twice, and was ["guide","guide"]; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
     assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "lines": [1, 2], "range": [0, 1], "budget": 0 })), @"invalid_arguments: `budget` must be at least 1, and was 0; `range` must be absent if 'lines' is given, and was [0,1]; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
     assert_snapshot!(fail("context_get", json!({ "id": "merge.md" })), @"invalid_arguments: `cache` is required (the id is in the caches `guide`, `reference`); nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
-    for lines in [json!([13, 13]), json!([3, 2])] {
-        let told = fail(
-            "context_get",
-            json!({ "id": "merge.md", "cache": "guide", "lines": lines }),
-        );
-        assert!(
-            told.contains(total_lines) && told.starts_with("invalid_arguments: "),
-            "{told}"
-        );
-    }
+    let told = fail(
+        "context_get",
+        json!({ "id": "merge.md", "cache": "guide", "lines": [13, 13] }),
+    );
+    assert!(
+        told.contains(total_lines) && told.starts_with("invalid_arguments: "),
+        "{told}"
+    );
+    assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "cache": "guide", "lines": [3, 2] })), @"invalid_arguments: `lines` must be the first line and then the last, such as [2,3], and was [3,2]; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema.");
     for range in [
         json!([0, 1000]),
         json!([5, 4]),
@@ -369,7 +394,7 @@ fn wrong_arguments_are_told_all_at_once() {
         assert!(told.contains("total_bytes is 114"), "{told}");
     }
     assert_snapshot!(fail("context_get", json!({ "id": "merge.md", "version": "sha256:1" })), @r#"invalid_arguments: `version` must be text that matches ^sha256:[0-9a-f]{64}$, and was "sha256:1"; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
-    assert_snapshot!(fail("context_list", json!({ "under": "rest", "limit": 1001 })), @r#"invalid_arguments: `under` must be text that matches ^$|/$, and was "rest"; `limit` must be at most 1000, and was 1001; `cache` is required (without 'cache' the caches are listed); nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
+    assert_snapshot!(fail("context_list", json!({ "under": "rest", "limit": 1001 })), @r#"invalid_arguments: `under` must be text that matches ^$|/$, and was "rest" (did you mean 'rest/'?); `limit` must be at most 1000, and was 1001; `cache` is required (without 'cache' the caches are listed); nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
     assert_snapshot!(fail("context_list", json!({ "cache": "guide", "under": "rest/", "after": "merge.md" })), @r#"invalid_arguments: `after` must be text that starts with 'under', and was "merge.md"; nothing was changed; do not retry unchanged: Correct every violation; tools/list has the schema."#);
 }
 
@@ -499,7 +524,11 @@ fn exit_codes_are_those_of_the_table() {
       lines: must be lines of the document, but they begin behind the last line; total_lines is 12
     hint: correct the arguments; --help describes them
     ");
-    fails(1, &with(&["get", "--id", "merge.md", "--lines", "2-1"]));
+    assert_snapshot!(fails(1, &with(&["get", "--id", "merge.md", "--lines", "2-1"])), @r"
+    error: The arguments are not right
+      lines: must be the first line and then the last, but 2 comes after 1
+    hint: correct the arguments; --help describes them
+    ");
     fails(1, &with(&["get", "--id", "merge.md", "--lines", "0-1"]));
     fails(1, &with(&["get", "--id", "merge.md", "--range", "0-1000"]));
     fails(
@@ -566,6 +595,19 @@ fn command_reports_an_unsealed_cache_once() {
     note: the cache is not sealed in its present location, so every document was hashed; to make this fast, run:
       candor context seal --cache '[root]/it'\''s a copy'
     ");
+}
+
+#[test]
+fn server_names_an_unsealed_cache() {
+    let fixture = fixture();
+    fixture.copy_unsealed("caches/reference", "copy");
+    let mut server = serve(&fixture, &["copy"]);
+    ask(&mut server, "context_search", &json!({ "query": "merge" }));
+    let process = server.stdio().process();
+    let line = process.stderr_line("not sealed", LIMIT).unwrap();
+    let (_, message) = line.split_once("WARN ").unwrap();
+    assert_snapshot!(fixture.without_root(message.trim_end()), @"the cache `[root]/copy` is not sealed where it is; `candor context seal` makes it fast to open");
+    server.end();
 }
 
 /// A cache that appears later is found, so a server without one starts.

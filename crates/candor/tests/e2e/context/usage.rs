@@ -95,6 +95,20 @@ fn usage_errors_have_tips() {
 
     For more information, try '--help'.
     ");
+    assert_snapshot!(complaint(&["get", "a b.md"]), @r"
+    error: unexpected argument 'a b.md' found
+
+      tip: to name the document, use --id 'a b.md'
+
+    Usage: context get [OPTIONS] --id <ID>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(complaint(&["list", "--under", "errors"]), @r"
+    error: invalid value 'errors' for '--under <PATH/>': a folder ends in `/`; did you mean `errors/`?
+
+    For more information, try '--help'.
+    ");
     assert_snapshot!(complaint(&["serve", "--passages"]), @r"
     error: the following required arguments were not provided:
       --root <DIR>
