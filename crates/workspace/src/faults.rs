@@ -1,14 +1,16 @@
-//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
+//! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code. The parts of a
+//! fault that do not depend on its code are in `fault_parts.rs`.
 
 use crate::command::CommandError;
 use crate::dialect::Workspace;
 use crate::dialect::codes::{self, INVARIANTS};
 use crate::dialect::system_error::{Thrown, startup_failure};
-use crate::edit::{EditError, EditProblem, NearbyLine, PatchError, PatchMismatch};
-use crate::failure::{
-    BadCheckpoint, BrokenInvariant, Failure, PlanFailure, ReportLimit, StartError,
+use crate::edit::{EditError, EditProblem, PatchError, PatchMismatch};
+use crate::failure::{BrokenInvariant, Failure, PlanFailure, ReportLimit, StartError};
+use crate::fault_parts::{
+    SENTENCE_CHARS, argument_violation, bad_checkpoint_cause, bad_checkpoint_message, cause,
+    client_text, named, near, os,
 };
-use crate::notes::Penalty;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
 use crate::plan::store::MAX_DRAFTS;
@@ -16,19 +18,11 @@ use crate::policy;
 use crate::reading::ReadError;
 use crate::report_history::{MAX_REPORTS_A_DAY, MAX_REPORTS_OF_LOCK};
 use crate::write::{SettleError, TurnError, WriteError};
-use candor_audit::{AppendError, CheckpointVerdict};
-use candor_fault::{
-    ArgumentPath, Cause, ClientText, Dialect, Effect, Fault, PathStep, Refusal, Retry, Violation,
-    Violations, excerpt,
-};
+use candor_audit::AppendError;
+use candor_fault::{Cause, ClientText, Dialect, Effect, Fault, Refusal, Retry, Violations};
 use rustix::io::Errno;
 use serde_json::{Value, json};
-use std::error::Error;
-use std::fmt::Display;
 use std::io;
-
-/// The maximum number of characters of a message that contains text of the caller.
-const SENTENCE_CHARS: usize = 600;
 
 type F = Fault<Workspace>;
 
@@ -214,27 +208,6 @@ impl Failure {
             Failure::Raised(fault) => fault.clone(),
         }
     }
-
-    /// Returns the penalty of the failure for the session.
-    pub(crate) fn crime(&self) -> Penalty {
-        match self {
-            Failure::Protected(_) => Penalty::Lock,
-            Failure::BrokenInvariant(_) => Penalty::LockForPerson,
-            Failure::OtherRole { locked: false, .. }
-            | Failure::Plan(PlanFailure::Scope(
-                ScopeError::UnknownPhase { .. }
-                | ScopeError::Target { .. }
-                | ScopeError::Operation { .. }
-                | ScopeError::Glob { .. },
-            ))
-            | Failure::Read(ReadError::Denied { .. }) => Penalty::Strike,
-            Failure::Path(error) | Failure::Read(ReadError::Path(error)) => match error {
-                PathError::Traversal | PathError::Outside { typed: true } => Penalty::Strike,
-                _ => Penalty::None,
-            },
-            _ => Penalty::None,
-        }
-    }
 }
 
 /// Maps a command that could not be run. If the machine offers too weak a sandbox, the cause names what is
@@ -269,32 +242,6 @@ fn check_not_run(error: &CommandError) -> F {
         .with_cause(cause)
 }
 
-/// Makes a message of a sentence: its first letter becomes upper case, unless it begins with a
-/// name.
-fn client_text(text: impl Display) -> ClientText {
-    let text = text.to_string();
-    let is_word = ["the ", "a ", "this ", "cannot ", "commands ", "stopped "];
-    let whole = match text.split_at_checked(1) {
-        Some((first, rest)) if is_word.iter().any(|word| text.starts_with(word)) => {
-            first.to_uppercase() + rest
-        }
-        _ => text,
-    };
-    ClientText::from("").quoting_at_most(&whole, SENTENCE_CHARS)
-}
-
-fn named(name: &str, message: &str) -> Cause {
-    Cause::Error {
-        message: message.to_owned(),
-        code: None,
-        name: name.to_owned(),
-    }
-}
-
-fn os(errno: Errno) -> Cause {
-    Cause::from(io::Error::from(errno))
-}
-
 fn report_limit(limit: ReportLimit) -> F {
     let (message, cause) = match limit {
         ReportLimit::Lock => (
@@ -318,26 +265,9 @@ fn arguments(violations: Violations) -> F {
     Workspace::adopt(Refusal::Arguments(violations))
 }
 
-/// Returns a violation of one argument that no schema can state.
+/// Maps a violation of one argument that no schema can state.
 fn argument(member: &str, keyword: &'static str, message: &str, expected: &str) -> F {
-    let is_missing = keyword == "required";
-    let path = if is_missing {
-        Vec::new()
-    } else {
-        vec![PathStep::Member(member.to_owned())]
-    };
-    let violation = Violation {
-        path: ArgumentPath(path),
-        keyword,
-        message: message.into(),
-        params: match is_missing {
-            true => json!({ "missingProperty": member }).into(),
-            false => json!({}).into(),
-        },
-        value: excerpt(&Value::Null),
-        expected: expected.into(),
-        hint: Some(expected.to_owned()),
-    };
+    let violation = argument_violation(member, keyword, message, expected);
     arguments(std::iter::once(violation).collect())
 }
 
@@ -408,35 +338,6 @@ fn start(error: &StartError) -> F {
     }
 }
 
-fn bad_checkpoint_message(verdict: CheckpointVerdict) -> &'static str {
-    match verdict {
-        CheckpointVerdict::Unsigned => "A checkpoint of the audit log is not signed",
-        CheckpointVerdict::Signature => {
-            "A checkpoint of the audit log is not signed with the expected key"
-        }
-        CheckpointVerdict::Invalid => "A checkpoint of the audit log is damaged",
-        CheckpointVerdict::Agrees
-        | CheckpointVerdict::Gone
-        | CheckpointVerdict::NotReached
-        | CheckpointVerdict::Retired
-        | CheckpointVerdict::Rewritten
-        | CheckpointVerdict::Truncated => "A checkpoint contradicts the audit log",
-    }
-}
-
-fn bad_checkpoint_cause(bad: &BadCheckpoint) -> Cause {
-    let flaw = match bad.verdict {
-        CheckpointVerdict::Unsigned => "checkpoint_unsigned",
-        CheckpointVerdict::Signature => "checkpoint_signature",
-        CheckpointVerdict::Invalid => "checkpoint_invalid",
-        _ => "checkpoint_contradicts",
-    };
-    let path = shown(&bad.path);
-    Cause::from(
-        json!({ "message": bad_checkpoint_message(bad.verdict), "code": null, "name": "Checkpoint", "flaw": flaw, "checkpoint": path }),
-    )
-}
-
 fn path(error: &PathError) -> F {
     let fault = match error {
         PathError::Invalid(_) | PathError::NotOrdinary(_) | PathError::Loop => {
@@ -453,14 +354,6 @@ fn path(error: &PathError) -> F {
     fault
         .with_message(client_text(error))
         .with_cause(cause("PathError", error))
-}
-
-/// Describes an error of ours, or the error of the operating system that caused it.
-fn cause(name: &str, error: &(dyn Error + 'static)) -> Cause {
-    match error.source() {
-        Some(below) => Cause::error("IoError", below),
-        None => Cause::error(name, error),
-    }
 }
 
 fn read(error: &ReadError) -> F {
@@ -558,13 +451,6 @@ fn plan(failure: &PlanFailure) -> F {
             .with_message(client_text(refusal))
             .with_cause(Cause::error("PlanScope", refusal)),
     }
-}
-
-fn near(lines: &[NearbyLine]) -> Value {
-    let lines = lines
-        .iter()
-        .map(|near| json!({ "line": near.line, "text": near.text }));
-    lines.collect()
 }
 
 fn edit(error: &EditError) -> F {

@@ -73,7 +73,7 @@ pub(crate) struct Notes {
     pub(crate) sandbox: Option<Value>,
     /// True if the call has waited for its turn in the pace of the server.
     pub(crate) paced: bool,
-    pub(crate) crime: Penalty,
+    pub(crate) penalty: Penalty,
     pub(crate) unrecorded: Unrecorded,
     /// The hash of the arguments, if a tool has computed it.
     pub(crate) args_hash: Option<String>,

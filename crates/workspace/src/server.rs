@@ -92,7 +92,7 @@ impl WorkspaceServer {
 
     /// Converts a failure to a fault and notes its penalty.
     pub(crate) fn raise(&self, notes: &CallNotes, failure: &Failure) -> Fault<Workspace> {
-        notes.update(|notes| notes.crime = failure.crime());
+        notes.update(|notes| notes.penalty = failure.penalty());
         failure.fault()
     }
 
@@ -153,12 +153,12 @@ impl WorkspaceServer {
         let CallOutcome::Failed(fault) = &entry.outcome else {
             return Ok(());
         };
-        let crime = match entry.notes.map(|notes| notes.read().crime) {
+        let penalty = match entry.notes.map(|notes| notes.read().penalty) {
             _ if faults::is_invariant(fault) => Penalty::LockForPerson,
             None => Penalty::None,
-            Some(crime) => crime,
+            Some(penalty) => penalty,
         };
-        let strikes = match crime {
+        let strikes = match penalty {
             Penalty::None => return Ok(()),
             Penalty::Strike => session.strike(),
             Penalty::Lock | Penalty::LockForPerson => u32::MAX,
@@ -172,7 +172,7 @@ impl WorkspaceServer {
             human_message: fault.message().to_owned(),
             seq,
             timestamp: iso_millis(entry.at),
-            person: crime == Penalty::LockForPerson || self.config.unlock == UnlockPolicy::Person,
+            person: penalty == Penalty::LockForPerson || self.config.unlock == UnlockPolicy::Person,
         };
         session.note_lock();
         lock::put(&session.state, self.config.role, &lock).map_err(Cause::from)
