@@ -382,7 +382,7 @@ fn context_limits() -> Vec<Limit> {
             "entries of a list",
             MAX_ENTRIES,
             "`invalid_arguments`",
-            "wrong_arguments_are_told_all_at_once",
+            "wrong_arguments_are_reported_all_at_once",
         ),
         limit(
             "resources of a page",

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_is_told_by_its_facts_and_not_by_words() {
+    fn limit_is_recognised_by_its_facts_and_not_by_words() {
         for status in [403, 429] {
             let limited = |retry_after| {
                 Failure::GithubErrorResponse(GithubErrorResponse {

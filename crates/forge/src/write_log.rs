@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_and_long_texts_are_told_by_their_size() {
+    fn contents_and_long_texts_are_recorded_by_their_size() {
         let arguments = json!({
             "repo": "a/b",
             "body": "x".repeat(600),

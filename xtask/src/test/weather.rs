@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_empty_lines_are_no_code() {
+    fn comments_and_empty_lines_are_not_code() {
         assert_eq!(
             lines_of_code("//! What.\n\nfn main() {\n    // why\n}\n"),
             2

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_tag_stays() {
+    fn text_that_is_not_a_tag_stays() {
         for content in [
             "{ a }",
             "{{ a",

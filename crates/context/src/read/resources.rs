@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_uri_or_cursor_are_recognised() {
+    fn texts_that_are_not_a_uri_or_a_cursor_are_recognised() {
         for text in [
             "",
             "context://",

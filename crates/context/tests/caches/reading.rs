@@ -184,7 +184,7 @@ fn id_in_several_caches_needs_the_name_of_one() {
 }
 
 #[test]
-fn unknown_names_are_told_with_near_ones() {
+fn unknown_names_are_reported_with_near_ones() {
     let fixture = caches(&["guide", "reference"]);
     let catalogue = catalogue(&[fixture.path("guide"), fixture.path("reference")]);
     let message =

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_git_object_tells_a_submodule_in_a_listing() {
+    fn submodule_in_a_listing_is_recognised_by_its_git_object() {
         let api = "https://api.github.com/repos/jquery/qunit/git";
         assert!(is_tree(&format!(
             "{api}/trees/6ca3721222109997540bd6d9ccd396902e0ad2f9"

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn documentation_tells_a_limit() {
+    fn link_to_documentation_shows_a_limit() {
         for url in [
             "https://docs.github.com/rest/overview/resources-in-the-rest-api#secondary-rate-limits",
             "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api",

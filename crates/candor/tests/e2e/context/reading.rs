@@ -362,7 +362,7 @@ fn reading_on_by_next_gives_every_byte() {
 }
 
 #[test]
-fn wrong_arguments_are_told_all_at_once() {
+fn wrong_arguments_are_reported_all_at_once() {
     let fixture = fixture();
     let mut server = serve(&fixture, &["caches"]);
     let mut fail = |tool: &str, arguments: Value| fail(&mut server, tool, arguments);
@@ -399,7 +399,7 @@ fn wrong_arguments_are_told_all_at_once() {
 }
 
 #[test]
-fn missing_names_are_told_with_near_ones() {
+fn missing_names_are_reported_with_near_ones() {
     let fixture = fixture();
     let mut server = serve(&fixture, &["caches"]);
     let mut fail = |tool: &str, arguments: Value| fail(&mut server, tool, arguments);
@@ -612,7 +612,7 @@ fn server_names_an_unsealed_cache() {
 
 /// A cache that appears later is found, so a server without one starts.
 #[test]
-fn search_without_a_cache_tells_that_there_is_none() {
+fn search_without_a_cache_answers_that_there_is_none() {
     let fixture = fixture();
     let mut server = serve(&fixture, &["docs"]);
     let result = ask(&mut server, "context_search", &json!({ "query": "merge" }));

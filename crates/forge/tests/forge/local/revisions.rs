@@ -80,7 +80,7 @@ async fn unknown_revision_is_missing() {
 }
 
 #[tokio::test]
-async fn digits_of_two_commits_are_ambiguous_unless_one_is_no_commit() {
+async fn digits_of_two_objects_are_ambiguous_only_if_both_are_commits() {
     let fixture = LocalFixture::new().await;
     let tree = fixture.git(&["rev-parse", "main^{tree}"]);
     let text = |number: u32| {
