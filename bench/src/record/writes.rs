@@ -165,6 +165,8 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
             path: String::new(),
             lang: String::new(),
             scratch: top.join("scratch"),
+            build: top.join("build"),
+            guarded: Vec::new(),
             variable: Box::new(|_| None),
             least: Level::Full,
             limits: Limits::default(),

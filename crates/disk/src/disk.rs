@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The mode of opening a file. Except with `Read` the file can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,17 @@ pub trait Disk: Send + Sync + 'static {
 
     /// Returns the names in a directory, sorted.
     fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<OsString>>;
+
+    /// Returns the target of a symbolic link; EINVAL if the path is not a link. A disk without links has
+    /// none.
+    fn read_link(&self, _path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        Err(Errno::INVAL.into())
+    }
+
+    /// Creates a symbolic link; EPERM on a disk without links.
+    fn symlink(&self, _target: impl AsRef<Path>, _path: impl AsRef<Path>) -> io::Result<()> {
+        Err(Errno::PERM.into())
+    }
 }
 
 /// A file that is open on a [`Disk`].

@@ -143,6 +143,17 @@ impl Disk for RealDisk {
         names.sort();
         Ok(names)
     }
+
+    fn read_link(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let (holder, name) = self.holder(path.as_ref())?;
+        let target = rustix::fs::readlinkat(holder, name, Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    }
+
+    fn symlink(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) -> io::Result<()> {
+        let (holder, name) = self.holder(path.as_ref())?;
+        Ok(rustix::fs::symlinkat(target.as_ref(), holder, name)?)
+    }
 }
 
 /// A file that is open on a [`RealDisk`].
@@ -259,6 +270,19 @@ mod tests {
         // A link can be removed by its own name.
         disk.unlink("real/file").unwrap();
         assert_eq!(disk.list("real").unwrap(), Vec::<OsString>::new());
+    }
+
+    #[test]
+    fn links_are_made_and_read_by_their_own_name() {
+        let (_dir, disk) = fresh();
+        disk.create_dir("d", 0o700).unwrap();
+        disk.symlink("../far", "d/link").unwrap();
+        assert_eq!(disk.read_link("d/link").unwrap(), Path::new("../far"));
+        assert_eq!(code(disk.read_link("d")), 22);
+        assert_eq!(code(disk.symlink("x", "d/link")), 17);
+        disk.symlink("d", "way").unwrap();
+        assert_eq!(code(disk.symlink("x", "way/link")), 40);
+        assert_eq!(code(disk.read_link("way/link")), 40);
     }
 
     #[test]

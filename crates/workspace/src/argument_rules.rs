@@ -1,9 +1,9 @@
 //! Parses the arguments that have rules which no schema can state: base64 that does not decode, text
 //! that is not a plan, the new content given twice, or not at all.
 
-use crate::plan::{Plan, PlanError, parse};
+use crate::plan::{MAX_ARG_BYTES, Plan, PlanError, parse};
 use crate::reading::ContentEncoding;
-use crate::tools::{ChangeRequest, PlanChoice, RequestedChange};
+use crate::tools::{ChangeRequest, PlanChoice, RequestedChange, RunCommand};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_fault::{ArgumentPath, PathStep, Violation, Violations, excerpt};
@@ -58,6 +58,47 @@ pub(crate) fn parse_changes(arguments: JsonRef<'_>) -> Result<Option<ChangeReque
 fn request(arguments: JsonRef<'_>, changes: Vec<RequestedChange>) -> Option<ChangeRequest> {
     let by = PlanChoice::deserialize(arguments).ok()?;
     Some(ChangeRequest { changes, by })
+}
+
+/// Parses the arguments of `run_command`.
+pub(crate) fn parse_command(arguments: JsonRef<'_>) -> Result<Option<RunCommand>, Violations> {
+    let mut violations = Violations::default();
+    let argv = arguments.get("argv");
+    let argv = argv.filter(|argv| argv.kind() == JsonKind::Array);
+    for (index, word) in argv.iter().flat_map(|argv| argv.items()).enumerate() {
+        let text = word.as_str();
+        let text = text.as_deref().unwrap_or_default();
+        let at = || {
+            ArgumentPath(vec![
+                PathStep::Member(String::from("argv")),
+                PathStep::Item(index),
+            ])
+        };
+        if text.contains('\0') {
+            violations.push(Violation {
+                path: at(),
+                keyword: "not",
+                message: "must NOT have a NUL".into(),
+                params: json!({}).into(),
+                value: excerpt(&Value::Null),
+                expected: "an argument without NUL".into(),
+                hint: None,
+            });
+        }
+        // The schema counts characters.
+        if text.len() > MAX_ARG_BYTES && text.chars().count() <= MAX_ARG_BYTES {
+            violations.push(Violation {
+                path: at(),
+                keyword: "maxLength",
+                message: format!("must NOT have more than {MAX_ARG_BYTES} bytes").into(),
+                params: json!({ "limit": MAX_ARG_BYTES }).into(),
+                value: excerpt(&Value::Null),
+                expected: format!("at most {MAX_ARG_BYTES} bytes").into(),
+                hint: Some(String::from("pass long text on stdin")),
+            });
+        }
+    }
+    outcome(RunCommand::deserialize(arguments).ok(), violations)
 }
 
 /// Parses the plan in the arguments.

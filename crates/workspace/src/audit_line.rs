@@ -3,6 +3,7 @@
 
 use crate::command_starts::CommandStart;
 use crate::dialect::Workspace;
+use crate::governed::{MAX_GOVERNED_CHANGES, Recovered};
 use crate::notes::{CallNotes, CommandRecord, Notes, Subject};
 use crate::owner_actions::OwnerAction;
 use crate::role::Role;
@@ -203,6 +204,30 @@ pub(crate) fn settlement_line(
     };
     let subjects = subjects.collect();
     let mut line = recovery_line(actor, at, "Recovery", &message, subjects, effect);
+    if let Some(start_seq) = start_seq {
+        set_start(&mut line, start_seq);
+    }
+    line
+}
+
+/// Builds the line about files that commands changed whose server died; they were put back.
+pub(crate) fn governed_line(
+    actor: &Actor,
+    at: Timestamp,
+    recovered: &Recovered,
+    start_seq: Option<u64>,
+) -> Map<String, Value> {
+    let about = &recovered.about;
+    let message = format!(
+        "what the commands of request {} in session {} changed was put back",
+        about.request_id, about.session_id
+    );
+    let subjects = recovered.paths.iter().map(|path| Subject {
+        path: path.clone(),
+        ..Subject::default()
+    });
+    let subjects = subjects.take(MAX_GOVERNED_CHANGES).collect();
+    let mut line = recovery_line(actor, at, "Recovery", &message, subjects, Effect::None);
     if let Some(start_seq) = start_seq {
         set_start(&mut line, start_seq);
     }

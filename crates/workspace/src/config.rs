@@ -42,6 +42,10 @@ pub struct CommandConfig {
     pub lang: String,
     /// The parent of the temporary directories of commands.
     pub scratch: PathBuf,
+    /// The parent of the private build directories.
+    pub build: PathBuf,
+    /// The owner's files and directories whose modes are compared if the sandbox does not protect them.
+    pub guarded: Vec<PathBuf>,
     /// A variable of the server's own environment, for plans that pass one on.
     pub variable: VariableLookup,
     /// The weakest level of the sandbox that commands may run at.

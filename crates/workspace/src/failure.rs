@@ -3,10 +3,11 @@
 use crate::command::{CommandError, CommandOutcome, FingerprintError};
 use crate::dialect::Workspace;
 use crate::edit::{EditError, PatchError};
+use crate::governed::SnapshotError;
 use crate::lock::{Lock, LockError};
 use crate::loose_files::LooseFile;
 use crate::path::PathError;
-use crate::plan::{self, store};
+use crate::plan::{self, PhaseId, store};
 use crate::policy::PolicyReport;
 use crate::protected::PathRulesError;
 use crate::reading::ReadError;
@@ -84,6 +85,10 @@ pub(crate) enum Failure {
     Check(Box<CommandOutcome>),
     /// A command of the plan could not be run.
     CheckNotRun(CommandError),
+    /// The files that commands may change could not be listed or saved.
+    NotGoverned(SnapshotError),
+    /// Commands changed files that the plan does not allow; everything was put back.
+    CommandChanges(RefusedPaths),
     /// The protected paths could not be compared.
     NotCompared(FingerprintError),
     /// A call is not made because another process writes.
@@ -102,6 +107,21 @@ pub(crate) enum Failure {
     Io(io::Error),
     /// A fault that was raised elsewhere.
     Raised(Fault<Workspace>),
+}
+
+/// Changes of commands that are refused.
+#[derive(Debug)]
+pub(crate) enum RefusedPaths {
+    /// There are more changes than one call may make.
+    TooMany { count: usize, paths: Vec<String> },
+    /// Links that lead out of the root, and things that are neither files nor directories.
+    NotFiles(Vec<String>),
+    /// The phase does not allow them.
+    Scope {
+        /// The reason for the first of them.
+        why: String,
+        paths: Vec<String>,
+    },
 }
 
 /// The bound that a report would exceed.
@@ -173,6 +193,12 @@ pub(crate) enum PlanFailure {
     Damaged {
         hash: String,
         damage: store::PlanDamage,
+    },
+    /// No pattern of the phase grants the command.
+    CommandNotGranted {
+        phase: PhaseId,
+        argv: Vec<String>,
+        granted: Vec<Vec<String>>,
     },
     /// The plan does not allow it.
     Scope(plan::ScopeError),

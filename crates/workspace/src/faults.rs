@@ -6,11 +6,14 @@ use crate::dialect::Workspace;
 use crate::dialect::codes::{self, INVARIANTS};
 use crate::dialect::system_error::{Thrown, startup_failure};
 use crate::edit::{EditError, EditProblem, PatchError, PatchMismatch};
-use crate::failure::{BrokenInvariant, Failure, PlanFailure, ReportLimit, StartError};
+use crate::failure::{
+    BrokenInvariant, Failure, PlanFailure, RefusedPaths, ReportLimit, StartError,
+};
 use crate::fault_parts::{
     SENTENCE_CHARS, argument_violation, bad_checkpoint_cause, bad_checkpoint_message, cause,
     client_text, named, near, os,
 };
+use crate::governed::MAX_GOVERNED_CHANGES;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
 use crate::plan::store::MAX_DRAFTS;
@@ -23,6 +26,9 @@ use candor_fault::{Cause, ClientText, Dialect, Effect, Fault, Refusal, Retry, Vi
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use std::io;
+
+/// The maximum number of paths in a cause.
+const MAX_CAUSE_PATHS: usize = 100;
 
 type F = Fault<Workspace>;
 
@@ -187,6 +193,11 @@ impl Failure {
                     "output_tail": ran.output_tail,
                 })),
             Failure::CheckNotRun(error) => check_not_run(error),
+            Failure::NotGoverned(error) => codes::PreflightFailed
+                .fault(Effect::None)
+                .with_message(client_text(error))
+                .with_cause(Cause::error("NotGoverned", error)),
+            Failure::CommandChanges(refused) => refused_changes(refused),
             Failure::NotCompared(error) => codes::PreflightFailed
                 .fault(Effect::None)
                 .with_message(client_text(error))
@@ -433,6 +444,35 @@ fn plan(failure: &PlanFailure) -> F {
             )
             .with_cause(named("PlanDamaged", &damage.to_string()))
             .with_facts(|facts| facts.plan_hash = Some(hash.clone())),
+        PlanFailure::CommandNotGranted {
+            phase,
+            argv,
+            granted,
+        } => {
+            let shown: Vec<_> = granted.iter().map(|pattern| pattern.join(" ")).collect();
+            let shown = match shown.is_empty() {
+                true => String::from("no command"),
+                false => shown.join("; "),
+            };
+            codes::PlanScopeViolation
+                .fault()
+                .with_message(
+                    ClientText::from("Phase ")
+                        .quoting_at_most(phase.as_str(), SENTENCE_CHARS)
+                        .then(" does not grant this command; it grants: ")
+                        .quoting_at_most(&shown, SENTENCE_CHARS),
+                )
+                .with_remedy(
+                    "Run a command that a pattern grants, or ask for a plan that grants this one.",
+                )
+                .with_cause(json!({
+                    "message": "no pattern grants the command",
+                    "code": null,
+                    "name": "PlanScope",
+                    "argv": argv,
+                    "granted": granted,
+                }))
+        }
         PlanFailure::Scope(refusal @ ScopeError::Executed { path, .. }) => {
             codes::PlanScopeViolation
                 .fault()
@@ -451,6 +491,38 @@ fn plan(failure: &PlanFailure) -> F {
             .with_message(client_text(refusal))
             .with_cause(Cause::error("PlanScope", refusal)),
     }
+}
+
+/// Maps changes of commands that are refused; everything was put back.
+fn refused_changes(refused: &RefusedPaths) -> F {
+    let (message, paths) = match refused {
+        RefusedPaths::TooMany { count, paths } => (
+            format!("The commands changed {count} files, more than {MAX_GOVERNED_CHANGES}"),
+            paths,
+        ),
+        RefusedPaths::NotFiles(paths) => (
+            String::from(
+                "The commands made a link that leads out, or something that is not a file",
+            ),
+            paths,
+        ),
+        RefusedPaths::Scope { why, paths, .. } => (
+            format!("The commands changed files that the plan does not allow: {why}"),
+            paths,
+        ),
+    };
+    let shown: Vec<_> = paths.iter().take(MAX_CAUSE_PATHS).collect();
+    codes::PlanScopeViolation
+        .fault()
+        .with_message(ClientText::from("").quoting_at_most(&message, SENTENCE_CHARS))
+        .with_remedy("Everything was put back. Ask for a plan that allows these files, or run a command that leaves them alone.")
+        .with_cause(json!({
+            "message": message,
+            "code": null,
+            "name": "PlanScope",
+            "paths": shown,
+            "omitted": paths.len() - shown.len(),
+        }))
 }
 
 fn edit(error: &EditError) -> F {

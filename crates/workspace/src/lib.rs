@@ -17,6 +17,7 @@ mod failure;
 mod fault_parts;
 mod faults;
 mod fields;
+pub mod governed;
 mod hex;
 mod instructions;
 mod line_schema;
@@ -65,6 +66,7 @@ pub use settle_action::{
     PendingChange, PendingJournal, SettleChoice, pending_changes, settle_journal,
 };
 pub use tools::{
-    MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_PATHS_BYTES, MAX_TITLE, MAX_WAIT_S, REPORTS_DIR,
+    MAX_BODY, MAX_LINES, MAX_LINES_BYTES, MAX_PATHS_BYTES, MAX_STDIN, MAX_TIMEOUT_S, MAX_TITLE,
+    MAX_WAIT_S, REPORTS_DIR,
 };
 pub use visible_text::{visible_lines, visible_text};

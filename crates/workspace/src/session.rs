@@ -5,6 +5,7 @@ use crate::command_starts::{self, CommandStart};
 use crate::config::Config;
 use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, StartError};
 use crate::faults;
+use crate::governed::{self, Recovered, SavedBytes};
 use crate::lock::{self, Lock};
 use crate::log_checkpoints::{CHECKPOINT, LogCheckpoints, checkpoint_files};
 use crate::log_place::{LogPlace, log_disk};
@@ -77,6 +78,12 @@ pub(crate) struct Session {
     /// The checkpoints that were missing then.
     pub(crate) missing_checkpoints: Vec<PathBuf>,
     unsettled: Mutex<Option<UnsettledJournal>>,
+    /// The path of the log.
+    pub(crate) log_path: PathBuf,
+    /// Held while commands run: those of one server run one after the other.
+    pub(crate) command_order: Mutex<()>,
+    /// The bytes of files that commands may change.
+    pub(crate) saved_bytes: Mutex<SavedBytes<RealDisk>>,
 }
 
 /// A change of a dead process that can be neither finished nor undone. It locks both roles until a person
@@ -86,7 +93,7 @@ pub(crate) struct UnsettledJournal {
     pub(crate) lock: Lock,
     pub(crate) invariant_id: Option<&'static str>,
     pub(crate) paths: Vec<String>,
-    mark: JournalMark,
+    mark: (JournalMark, bool),
 }
 
 /// Returns the root of the server that a caller means.
@@ -154,8 +161,8 @@ impl Session {
             Some(flaw) => return Err(StartError::Flawed(flaw).into()),
         }
         let place = LogPlace::read(&directory).map_err(StartError::State)?;
-        let log = place.path(root, &directory);
-        if let Some(loose) = find_loose(&log, false).map_err(StartError::State)? {
+        let log_path = place.path(root, &directory);
+        if let Some(loose) = find_loose(&log_path, false).map_err(StartError::State)? {
             return Err(StartError::LooseLog(loose).into());
         }
         if config.require_checkpoint && !missing_checkpoints.is_empty() {
@@ -173,8 +180,10 @@ impl Session {
         let log = open_log(log_disk.clone(), LOG, &actor, &clock, config, files, anchor);
         let log = log.map_err(StartError::Log)?;
         let last = log.last().map_or(0, |receipt| receipt.seq);
+        let id = (config.ids)();
         let session = Session {
-            id: (config.ids)(),
+            saved_bytes: Mutex::new(SavedBytes::new(state.clone(), &id)),
+            id,
             writing: Arc::new(WriteQueue::new(root.disk(), state.clone())),
             root: root.clone(),
             state,
@@ -192,10 +201,13 @@ impl Session {
             completeness: judged.completeness,
             missing_checkpoints,
             unsettled: Mutex::new(None),
+            log_path,
+            command_order: Mutex::new(()),
         };
         // A change that cannot be settled locks the session, which begins all the same.
-        if let Err(error) = session.settled_turn()? {
-            session.note_unsettled(error)?;
+        match session.settled_turn()? {
+            Ok(_turn) => governed::remove_abandoned(&session.state)?,
+            Err(error) => drop(session.note_unsettled(error)?),
         }
         session.recover_commands()?;
         Ok(session)
@@ -240,6 +252,9 @@ impl Session {
     /// Ends the session: the last checkpoint is written, and the session runs no commands any more.
     pub(crate) fn close(&self) {
         self.log.finish_checkpoints();
+        let saved = self.saved_bytes.lock();
+        // If the file stays, the next session removes it.
+        saved.unwrap_or_else(PoisonError::into_inner).remove().ok();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.take().is_some() {
             // If the file stays, the next session finds that everything has an end.
@@ -263,18 +278,40 @@ impl Session {
     fn settled_turn(&self) -> Result<Result<WriteTurn<RealDisk>, SettleError>, Failure> {
         let recorded = |about: &ChangeOrigin| self.has_line_of(about);
         let record = |settled: &Settlement| {
-            let about = &settled.about;
-            let starts = self.unfinished_starts(&about.session_id, about.after_seq)?;
-            let mut starts = starts.iter();
-            let start = starts.find(|start| start.request_id == about.request_id);
-            let start = start.map(|start| start.seq);
+            let start = self.start_of(&settled.about)?;
             let line = audit_line::settlement_line(&self.actor, self.clock.now(), settled, start);
             let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
             self.note_line(receipt);
             Ok(())
         };
         let turn = self.writing.take_turn(WRITE_PATIENCE)?;
+        // Commands changed files after the call did, so their changes are put back first.
+        if let Err(error) = self.recover_governed() {
+            return Ok(Err(error));
+        }
         Ok(turn.settle(recorded, record))
+    }
+
+    /// Puts back what commands changed whose server died before the call was on record.
+    fn recover_governed(&self) -> Result<(), SettleError> {
+        let record = |recovered: &Recovered| {
+            let start = self.start_of(&recovered.about)?;
+            let line = audit_line::governed_line(&self.actor, self.clock.now(), recovered, start);
+            let receipt = self.log.append_blocking(line).map_err(SettleError::Log)?;
+            self.note_line(receipt);
+            Ok(())
+        };
+        let recorded = |about: &ChangeOrigin| self.has_line_of(about);
+        governed::recover(&self.root.disk(), &self.state, recorded, record)
+    }
+
+    /// Returns the line with which the commands of a call started, if they have neither an end nor a
+    /// recovery.
+    fn start_of(&self, about: &ChangeOrigin) -> io::Result<Option<u64>> {
+        let starts = self.unfinished_starts(&about.session_id, about.after_seq)?;
+        let mut starts = starts.iter();
+        let start = starts.find(|start| start.request_id == about.request_id);
+        Ok(start.map(|start| start.seq))
     }
 
     fn unsettled(&self) -> MutexGuard<'_, Option<UnsettledJournal>> {
@@ -285,17 +322,28 @@ impl Session {
     /// Returns the change that can be neither finished nor undone, unless a person has settled it since.
     pub(crate) fn unsettled_journal(&self) -> Option<UnsettledJournal> {
         let mut unsettled = self.unsettled();
-        let is_same = |known: &UnsettledJournal| journal_mark(&self.state).0 == known.mark;
+        let is_same = |known: &UnsettledJournal| self.journal_mark().0 == known.mark;
         if !unsettled.as_ref().is_some_and(is_same) {
             *unsettled = None;
         }
         unsettled.clone()
     }
 
+    /// Returns a mark that changes when a pending change is settled, and the paths of the change.
+    fn journal_mark(&self) -> ((JournalMark, bool), Vec<String>) {
+        let (mark, mut paths) = journal_mark(&self.state);
+        let governed = governed::pending_entry(&self.state);
+        let is_pending = !matches!(governed, Ok(None));
+        if let Ok(Some(entry)) = governed {
+            paths.extend(entry.paths());
+        }
+        ((mark, is_pending), paths)
+    }
+
     /// Records that a change can be neither finished nor undone.
     fn note_unsettled(&self, error: SettleError) -> Result<Failure, Failure> {
         let fault = faults::unsettled_journal(error)?;
-        let (mark, paths) = journal_mark(&self.state);
+        let (mark, paths) = self.journal_mark();
         let mut unsettled = self.unsettled();
         if let Some(known) = unsettled.as_ref().filter(|known| known.mark == mark) {
             return Ok(Failure::JournalLocked(Box::new(known.lock.clone())));

@@ -1,6 +1,7 @@
 //! The ways in which a person settles a change that can be neither finished nor undone: try again, or leave
 //! the tree as it is.
 
+use crate::governed;
 use crate::log_place::log_disk;
 use crate::owner_actions::{OwnerAction, record_owner_action};
 use crate::path::Root;
@@ -109,14 +110,51 @@ impl From<TurnError> for SettleFailure {
     }
 }
 
+fn unsettled(error: SettleError) -> SettleFailure {
+    match error {
+        SettleError::Log(error) => SettleFailure::Log(error),
+        SettleError::Io(error) => SettleFailure::Unsettled(error.to_string()),
+        SettleError::Foreign => {
+            let why = "the journal was not written by this program";
+            SettleFailure::Unsettled(String::from(why))
+        }
+        SettleError::Contradiction => {
+            let why = "the log has a change that the files do not have";
+            SettleFailure::Unsettled(String::from(why))
+        }
+    }
+}
+
 /// Returns what waits to be settled. `state` is the state directory of the root.
 pub fn pending_changes(root: &Root, state: &candor_disk::RealDisk) -> io::Result<PendingJournal> {
     match write::pending(&root.disk(), state) {
-        Ok(None) => Ok(PendingJournal::Nothing),
+        Ok(None) => pending_governed(root, state),
         Ok(Some(entry)) => Ok(describe(&entry)),
         Err(JournalError::Foreign) => Ok(PendingJournal::Foreign),
         Err(JournalError::Io(error)) => Err(error),
     }
+}
+
+/// Returns what the commands of a dead server changed, if it was not put back.
+fn pending_governed(root: &Root, state: &candor_disk::RealDisk) -> io::Result<PendingJournal> {
+    let entry = match governed::pending_entry(state) {
+        Ok(None) => return Ok(PendingJournal::Nothing),
+        Ok(Some(entry)) => entry,
+        Err(SettleError::Io(error)) => return Err(error),
+        Err(_) => return Ok(PendingJournal::Foreign),
+    };
+    let files = entry.differences(&root.disk()).into_iter();
+    let files = files.map(|(path, before, now)| PendingChange {
+        path,
+        before: Some(before),
+        intended: None,
+        now,
+    });
+    Ok(PendingJournal::Change {
+        tool_name: entry.about.tool_name.clone(),
+        request_id: entry.about.request_id.clone(),
+        files: files.collect(),
+    })
 }
 
 fn describe(entry: &PendingEntry) -> PendingJournal {
@@ -161,6 +199,16 @@ pub fn settle_journal(
             let log = log.map_err(SettleFailure::Log)?;
             let recorded = |about: &ChangeOrigin| log_has_line_of(&log, disk.clone(), about);
             let done = RefCell::new(None);
+            let put_back = governed::recover(&root.disk(), &own, recorded, |recovered| {
+                let detail = format!(
+                    "what the commands of request {} changed was put back",
+                    recovered.about.request_id
+                );
+                record(&detail).map_err(SettleError::Log)?;
+                *done.borrow_mut() = Some(detail);
+                Ok(())
+            });
+            put_back.map_err(unsettled)?;
             let settled = turn.settle(recorded, |settled| {
                 let how = if settled.finished {
                     "finished"
@@ -176,21 +224,7 @@ pub fn settle_journal(
                 *done.borrow_mut() = Some(detail);
                 Ok(())
             });
-            match settled {
-                Ok(turn) => drop(turn),
-                Err(SettleError::Log(error)) => return Err(SettleFailure::Log(error)),
-                Err(SettleError::Io(error)) => {
-                    return Err(SettleFailure::Unsettled(error.to_string()));
-                }
-                Err(SettleError::Foreign) => {
-                    let why = "the journal was not written by this program";
-                    return Err(SettleFailure::Unsettled(String::from(why)));
-                }
-                Err(SettleError::Contradiction) => {
-                    let why = "the log has a change that the files do not have";
-                    return Err(SettleFailure::Unsettled(String::from(why)));
-                }
-            }
+            drop(settled.map_err(unsettled)?);
             done.into_inner()
                 .unwrap_or_else(|| String::from("nothing was left to finish or undo"))
         }
@@ -217,7 +251,9 @@ pub fn settle_journal(
                 dir.join(&saved).display()
             );
             record(&detail).map_err(SettleFailure::Log)?;
+            governed::save_entry(&own, &saved)?;
             write::clear(&own)?;
+            governed::remove_entry(&own, true)?;
             drop(turn);
             detail
         }

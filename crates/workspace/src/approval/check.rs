@@ -26,6 +26,8 @@ pub struct ApprovalQuery<'a> {
 /// The approver of a plan and the end of the approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidApproval {
+    /// The first digits of the hash of the signed statement.
+    pub id: String,
     pub approver: String,
     pub key_id: KeyId,
     /// The last instant at which it is valid.
@@ -191,6 +193,7 @@ fn judge(question: &ApprovalQuery<'_>, found: &ApprovalFile) -> Result<ValidAppr
     judge_signer(question, signed)?;
     judge_span(question, signed)?;
     Ok(ValidApproval {
+        id: signed.id(),
         approver: signed.statement().approver.clone(),
         key_id: signed.key_id(),
         not_after: signed.statement().not_after,

@@ -3,6 +3,7 @@
 use super::key::{ApproverKey, KeyError, KeyId};
 use super::statement::{Signable, StatementError};
 use super::verify::verify;
+use crate::write::hash_of;
 use candor_audit::canonical;
 use serde_json::{Map, Value};
 use ssh_key::{Algorithm, LineEnding, PublicKey, SshSig};
@@ -13,6 +14,9 @@ pub const NAMESPACE: &str = "candor-approval";
 
 /// The maximum size of the file of a statement, in bytes.
 pub const MAX_STATEMENT_BYTES: usize = 32 * 1024;
+
+/// The number of hex digits of the id of a statement.
+const ID_DIGITS: usize = 16;
 
 /// The bit of a security key's signature that is set if a person touched the key.
 const USER_PRESENT: u8 = 1;
@@ -129,6 +133,14 @@ impl<S: Signable> SignedStatement<S> {
 
     pub fn statement(&self) -> &S {
         &self.statement
+    }
+
+    /// Returns the first digits of the hash of the signed bytes: another approval of the same plan has
+    /// another id.
+    pub fn id(&self) -> String {
+        let mut id = hash_of(&message(&self.statement));
+        id.truncate(ID_DIGITS);
+        id
     }
 
     /// Returns the public key of the signer.

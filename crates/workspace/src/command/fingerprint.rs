@@ -8,7 +8,9 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The maximum number of files and directories in a fingerprint.
@@ -95,6 +97,15 @@ impl Fingerprint {
         all.map(|(path, _)| path.as_path()).collect()
     }
 
+    /// Puts back the modes of these paths, as far as that is possible.
+    pub fn restore_modes(&self, paths: &[PathBuf]) {
+        for path in paths {
+            if let Some(look) = self.paths.get(path) {
+                set_mode(path, look.mode);
+            }
+        }
+    }
+
     /// Returns the paths that differ between the two, in order.
     pub fn differences<'a>(&'a self, later: &'a Fingerprint) -> Vec<&'a Path> {
         let mut all: Vec<&Path> = self
@@ -113,6 +124,52 @@ impl Fingerprint {
         all.sort_unstable();
         all
     }
+}
+
+/// The modes and owners of some paths, without their contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModeList(Vec<(PathBuf, Option<(u32, u32, u32)>)>);
+
+impl ModeList {
+    /// Notes the modes of these paths. Links are not followed.
+    pub fn take(paths: Vec<PathBuf>) -> ModeList {
+        let noted = paths.into_iter().map(|path| {
+            let mode = mode_of(&path);
+            (path, mode)
+        });
+        ModeList(noted.collect())
+    }
+
+    /// Puts back the modes that have changed since. Returns their paths.
+    pub fn restore(&self) -> Vec<PathBuf> {
+        let mut changed = Vec::new();
+        for (path, before) in &self.0 {
+            let now = mode_of(path);
+            if let (Some(before), Some(now)) = (before, now)
+                && *before != now
+            {
+                set_mode(path, before.0);
+                changed.push(path.clone());
+            }
+        }
+        changed
+    }
+}
+
+fn mode_of(path: &Path) -> Option<(u32, u32, u32)> {
+    let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((found.st_mode, found.st_uid, found.st_gid))
+}
+
+/// Sets the mode of a file or directory, but of nothing that a link leads to.
+fn set_mode(path: &Path, mode: u32) {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(handle) = openat(CWD, path, flags, Mode::empty()) else {
+        return;
+    };
+    let own = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    // If it fails, the difference is reported all the same.
+    let _ = std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode & 0o7777));
 }
 
 fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -158,7 +215,25 @@ fn contents(path: &Path, found: &Stat, left: &mut u64) -> io::Result<Option<[u8;
 mod tests {
     use super::*;
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn changed_modes_are_put_back() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("key");
+        fs::write(&file, "secret").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let modes = ModeList::take(vec![file.clone(), root.path().join("missing")]);
+        let before = Fingerprint::take(std::slice::from_ref(&file)).unwrap();
+        assert!(modes.restore().is_empty());
+        let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o7777;
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(modes.restore(), [file.clone()]);
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        before.restore_modes(std::slice::from_ref(&file));
+        assert_eq!(mode(), 0o600);
+    }
 
     #[test]
     fn every_kind_of_change_is_detected() {

@@ -20,10 +20,9 @@ pub(super) enum HiddenFilesError {
 }
 
 /// Returns the hidden paths below the root, relative to it. Directories that cannot be searched are hidden
-/// too. Directories of `skip` are not searched.
+/// too.
 pub(super) fn find(
     root: &Path,
-    skip: &[PathBuf],
     is_hidden: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, HiddenFilesError> {
     let top = openat(CWD, root, DIRECTORY, Mode::empty())
@@ -41,9 +40,6 @@ pub(super) fn find(
             continue;
         };
         let path = directory.path.join(&name);
-        if skip.contains(&path) {
-            continue;
-        }
         if is_hidden(&path) {
             hidden.push(path);
         } else if kind == FileType::Directory {
@@ -118,13 +114,12 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    fn found(root: &Path, skip: &[&str]) -> BTreeSet<String> {
-        let skip: Vec<PathBuf> = skip.iter().map(PathBuf::from).collect();
+    fn found(root: &Path) -> BTreeSet<String> {
         let is_secret = |path: &Path| {
             let name = path.file_name().unwrap_or_default();
             name.as_bytes().starts_with(b"s")
         };
-        let hidden = find(root, &skip, &is_secret).unwrap();
+        let hidden = find(root, &is_secret).unwrap();
         hidden
             .iter()
             .map(|path| path.display().to_string())
@@ -144,8 +139,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         make(root.path(), &["a/b/c", "d/s", "d/e", "s1/s2", "w/s", "f"]);
         symlink("/etc", root.path().join("link")).unwrap();
-        let expected = ["d/s", "s1"].map(String::from);
-        assert_eq!(found(root.path(), &["w"]), expected.into());
+        let expected = ["d/s", "s1", "w/s"].map(String::from);
+        assert_eq!(found(root.path()), expected.into());
     }
 
     #[test]
@@ -153,7 +148,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let deep = "d/".repeat(MAX_DEPTH + 5);
         make(root.path(), &[&format!("{deep}x")]);
-        let hidden = found(root.path(), &[]);
+        let hidden = found(root.path());
         let deepest = vec!["d"; MAX_DEPTH].join("/");
         assert_eq!(hidden, [deepest].into());
     }

@@ -1,18 +1,24 @@
 //! Runs the commands of plans in the sandbox, and keeps them away from protected paths: before they run
 //! ([`Fence`]) and afterwards ([`Fingerprint`]).
 
+mod build_dir;
 mod fence;
 mod fingerprint;
 mod hidden_files;
-mod output_tail;
+mod output;
+mod repair_modes;
 mod run;
 mod scratch;
 mod writable;
 
+pub use build_dir::{BuildDir, FoundBuildDir, measure, remove_ended};
 pub use fence::Fence;
 pub use fingerprint::{
-    Fingerprint, FingerprintError, MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_ENTRIES,
+    Fingerprint, FingerprintError, MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_ENTRIES, ModeList,
 };
 pub use hidden_files::{MAX_DEPTH, MAX_ENTRIES};
-pub use run::{CommandError, CommandOutcome, CommandSpec, OUTPUT_BYTES, PathRules, run};
+pub(crate) use repair_modes::repair_modes;
+pub use run::{
+    CommandError, CommandOutcome, CommandSpec, MAX_OUTPUT_BYTES, OUTPUT_BYTES, PathRules, run,
+};
 pub use writable::WritableError;

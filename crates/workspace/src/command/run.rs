@@ -1,9 +1,10 @@
 //! Runs one command of a plan: prepares its directories, starts it in the sandbox and reads its output.
 
+use super::build_dir::is_own_variable;
 use super::hidden_files::{self, HiddenFilesError};
-use super::output_tail::OutputTail;
+use super::output::{OutputParts, OutputTail};
 use super::scratch::Scratch;
-use super::writable::{self, WritableError};
+use super::writable::{self, Created, WritableError};
 use candor_sandbox::{
     Ended, Held, Helper, Level, Limits, Network, RunError, Spec, StartError, StopHandle, start,
 };
@@ -11,12 +12,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The number of bytes of a command's output that are kept, counted from the end.
 pub const OUTPUT_BYTES: usize = 8 * 1024;
+/// The number of bytes of a command's output that are kept if all of it is wanted.
+pub const MAX_OUTPUT_BYTES: usize = FIRST_BYTES + LAST_BYTES;
+/// The number of bytes of a long output that are kept from its beginning.
+const FIRST_BYTES: usize = 16 * 1024;
+/// The number of bytes of a long output that are kept from its end.
+const LAST_BYTES: usize = 48 * 1024;
 /// The time beyond the limit of a command until its output is given up.
 const GRACE: Duration = Duration::from_secs(20);
 
@@ -25,12 +32,20 @@ const GRACE: Duration = Duration::from_secs(20);
 pub struct CommandSpec {
     /// The program and its arguments. No shell interprets them.
     pub argv: Vec<String>,
-    /// The working directory, canonical. The command may read it, except for the paths that
-    /// [`PathRules`] hides.
+    /// The root, canonical. The command may read it, except for the paths that [`PathRules`] hides.
     pub root: PathBuf,
-    /// Directories below the root that the command may change, relative to it. They are created if
-    /// missing.
+    /// The working directory, in the root and canonical.
+    pub cwd: PathBuf,
+    /// The bytes on its stdin.
+    pub stdin: Vec<u8>,
+    /// Directories and files below the root that the command may change, relative to it. They are created
+    /// if missing; a file that stays empty is removed again.
     pub write: Vec<PathBuf>,
+    /// The path of the private build directory, which the command may change.
+    pub build_dir: PathBuf,
+    /// The variables that name directories for builds. `env` replaces them, except for the one that names
+    /// the build directory itself.
+    pub build_env: Vec<(String, OsString)>,
     /// Environment variables. They cannot replace `PATH`, `HOME` and `TMPDIR`.
     pub env: Vec<(String, String)>,
     pub network: Network,
@@ -69,6 +84,12 @@ pub struct CommandOutcome {
     pub timed_out: bool,
     /// The end of its stdout and stderr, as text without control characters.
     pub output_tail: String,
+    /// Its stdout and stderr, as text without control characters; of a long output the beginning and the
+    /// end.
+    pub output: String,
+    /// The number of bytes of its output that `output` lacks.
+    pub omitted_bytes: u64,
+    pub duration: Duration,
     /// The number of bytes that it wrote in all.
     pub output_bytes: u64,
     /// The protection that held for it.
@@ -119,9 +140,9 @@ impl fmt::Display for CommandError {
                 "the root and this program's own directory {} overlap",
                 path.display()
             ),
-            CommandError::TooManyEntries => f.write_str(
-                "the workspace has too many files to look through; list build directories as writable",
-            ),
+            CommandError::TooManyEntries => {
+                f.write_str("the workspace has too many files to look through")
+            }
             CommandError::Start(error) => error.fmt(f),
             CommandError::Io { step, source } => write!(f, "{step}: {source}"),
             CommandError::Lost(error) => error.fmt(f),
@@ -140,22 +161,46 @@ pub fn run(
     helper: &Helper,
     on_start: impl FnOnce(StopHandle),
 ) -> Result<CommandOutcome, CommandError> {
-    let mut hide = hidden_directories(spec)?;
+    let mut made = Vec::new();
     for path in &spec.write {
-        writable::create(&spec.root, path, rules).map_err(|error| CommandError::Writable {
+        let created = writable::create(&spec.root, path, rules);
+        let created = created.map_err(|error| CommandError::Writable {
             path: path.clone(),
             error,
-        })?;
+        });
+        if created? == Created::File {
+            made.push(path.as_path());
+        }
     }
-    let hidden = hidden_files::find(&spec.root, &spec.write, rules.is_hidden);
+    let ran = hide_paths(spec, rules).and_then(|hide| run_in(spec, helper, hide, on_start));
+    for path in made {
+        writable::remove_empty(&spec.root, path);
+    }
+    ran
+}
+
+/// Returns everything that the command must not read.
+fn hide_paths(spec: &CommandSpec, rules: &PathRules<'_>) -> Result<Vec<PathBuf>, CommandError> {
+    let mut hide = hidden_directories(spec)?;
+    let hidden = hidden_files::find(&spec.root, rules.is_hidden);
     hide.extend(hidden?.into_iter().map(|path| spec.root.join(path)));
+    Ok(hide)
+}
+
+fn run_in(
+    spec: &CommandSpec,
+    helper: &Helper,
+    hide: Vec<PathBuf>,
+    on_start: impl FnOnce(StopHandle),
+) -> Result<CommandOutcome, CommandError> {
     let scratch = Scratch::create(&spec.scratch).map_err(at("making the temporary directory"))?;
     let mut write: Vec<PathBuf> = spec.write.iter().map(|path| spec.root.join(path)).collect();
     write.push(scratch.path().to_owned());
+    write.push(spec.build_dir.clone());
     let started = Instant::now();
     let sandbox = Spec {
         argv: spec.argv.clone(),
-        cwd: spec.root.clone(),
+        cwd: spec.cwd.clone(),
         env: environment(spec, scratch.path()),
         read: spec.read.iter().chain([&spec.root]).cloned().collect(),
         write,
@@ -167,12 +212,12 @@ pub fn run(
     };
     let mut running = start(&sandbox, helper).map_err(CommandError::Start)?;
     on_start(running.stop_handle());
-    drop(running.stdin());
+    let feeder = running.stdin().and_then(|pipe| feed(pipe, &spec.stdin));
     let held = running.held().clone();
-    let mut tail = OutputTail::new(OUTPUT_BYTES);
+    let mut output = CommandOutput::new();
     let until = spec.limits.time.map(|time| started + time + GRACE);
     let read = match running.stdout() {
-        Some(output) => read_to_end(output, &mut tail, until),
+        Some(pipe) => read_to_end(pipe, &mut output, until),
         None => Ok(()),
     };
     let Ended {
@@ -184,6 +229,10 @@ pub fn run(
         refused,
         ..
     } = running.wait().map_err(CommandError::Lost)?;
+    if let Some(feeder) = feeder {
+        // The pipe is closed by now, so it does not wait.
+        let _ = feeder.join();
+    }
     // The scratch directory is removed last, when nobody uses it any more.
     drop(scratch);
     if stopped {
@@ -195,12 +244,48 @@ pub fn run(
         exit_code,
         signal,
         timed_out,
-        output_tail: tail.text(),
-        output_bytes: tail.total(),
+        output_tail: output.tail.text(),
+        output: output.parts.text(),
+        output_bytes: output.parts.total(),
+        omitted_bytes: output.parts.omitted(),
+        duration: started.elapsed(),
         held,
         connections,
         refused,
     })
+}
+
+/// The output of a command, as it is read.
+struct CommandOutput {
+    tail: OutputTail,
+    parts: OutputParts,
+}
+
+impl CommandOutput {
+    fn new() -> CommandOutput {
+        CommandOutput {
+            tail: OutputTail::new(OUTPUT_BYTES),
+            parts: OutputParts::new(FIRST_BYTES, LAST_BYTES),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.tail.push(bytes);
+        self.parts.push(bytes);
+    }
+}
+
+/// Writes bytes to the stdin of a command, on a thread of its own: the command may read them late or never.
+fn feed(mut pipe: File, bytes: &[u8]) -> Option<std::thread::JoinHandle<()>> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let bytes = bytes.to_vec();
+    let write = move || {
+        // A command that does not read everything is not an error.
+        let _ = pipe.write_all(&bytes);
+    };
+    std::thread::Builder::new().spawn(write).ok()
 }
 
 fn at(step: &'static str) -> impl FnOnce(io::Error) -> CommandError {
@@ -239,14 +324,22 @@ fn resolve(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// Returns the variables of the specification, followed by those that they cannot replace.
+/// Returns the variables of the specification, followed by those that they cannot replace. Of two variables
+/// with one name the last counts.
 fn environment(spec: &CommandSpec, scratch: &Path) -> Vec<(String, OsString)> {
     let fixed = ["PATH", "HOME", "TMPDIR"];
     let mut env: Vec<(String, OsString)> = vec![("LANG".to_owned(), spec.lang.clone().into())];
+    let is_replaced = |name: &str| {
+        spec.env
+            .iter()
+            .any(|(own, _)| own == name && !is_own_variable(name))
+    };
+    let build = spec.build_env.iter();
+    env.extend(build.filter(|(name, _)| !is_replaced(name)).cloned());
     let listed = spec.env.iter();
     env.extend(
         listed
-            .filter(|(name, _)| !fixed.contains(&name.as_str()))
+            .filter(|(name, _)| !fixed.contains(&name.as_str()) && !is_own_variable(name))
             .map(|(name, value)| (name.clone(), value.clone().into())),
     );
     env.push(("PATH".to_owned(), spec.path.clone().into()));
@@ -256,17 +349,21 @@ fn environment(spec: &CommandSpec, scratch: &Path) -> Vec<(String, OsString)> {
 }
 
 /// Reads the output to its end. The end comes when all processes of the command have ended.
-fn read_to_end(mut output: File, tail: &mut OutputTail, until: Option<Instant>) -> io::Result<()> {
+fn read_to_end(
+    mut pipe: File,
+    output: &mut CommandOutput,
+    until: Option<Instant>,
+) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let pause = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut watched = [PollFd::new(&output, PollFlags::IN)];
+        let mut watched = [PollFd::new(&pipe, PollFlags::IN)];
         match poll(&mut watched, pause.as_ref()) {
             Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
-            Ok(_) => match output.read(&mut buffer)? {
+            Ok(_) => match pipe.read(&mut buffer)? {
                 0 => return Ok(()),
-                read => tail.push(&buffer[..read]),
+                read => output.push(&buffer[..read]),
             },
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),

@@ -34,36 +34,37 @@ impl Scratch {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    /// Moves nested directories up into the top one, where each is removed in turn.
-    fn remove(&self) -> Result<(), Errno> {
-        let top = open(CWD, &self.path)?;
-        let mut moved = 0u64;
-        let until = Instant::now() + REMOVAL_TIMEOUT;
-        loop {
-            let names = names(&top)?;
-            if names.is_empty() {
-                return unlinkat(CWD, &self.path, AtFlags::REMOVEDIR);
+/// Removes a directory in which commands have written. Nested directories are moved up into the top one,
+/// where each is removed in turn.
+pub(super) fn remove_tree(path: &Path) -> Result<(), Errno> {
+    let top = open(CWD, path)?;
+    let mut moved = 0u64;
+    let until = Instant::now() + REMOVAL_TIMEOUT;
+    loop {
+        let names = names(&top)?;
+        if names.is_empty() {
+            return unlinkat(CWD, path, AtFlags::REMOVEDIR);
+        }
+        for name in names {
+            if Instant::now() > until {
+                return Err(Errno::TIMEDOUT);
             }
-            for name in names {
-                if Instant::now() > until {
-                    return Err(Errno::TIMEDOUT);
-                }
-                if unlink(&top, &name)? {
-                    continue;
-                }
-                // The command may have removed its own permissions.
-                let _ = chmodat(&top, &name, Mode::RWXU, AtFlags::empty());
-                let inner = open(&top, &name)?;
-                for child in self::names(&inner)? {
-                    if !unlink(&inner, &child)? {
-                        // A directory that moves must be writable itself: it names its parent.
-                        let _ = chmodat(&inner, &child, Mode::RWXU, AtFlags::empty());
-                        lift(&inner, &child, &top, &mut moved)?;
-                    }
-                }
-                unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
+            if unlink(&top, &name)? {
+                continue;
             }
+            // The command may have removed its own permissions.
+            let _ = chmodat(&top, &name, Mode::RWXU, AtFlags::empty());
+            let inner = open(&top, &name)?;
+            for child in self::names(&inner)? {
+                if !unlink(&inner, &child)? {
+                    // A directory that moves must be writable itself: it names its parent.
+                    let _ = chmodat(&inner, &child, Mode::RWXU, AtFlags::empty());
+                    lift(&inner, &child, &top, &mut moved)?;
+                }
+            }
+            unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
         }
     }
 }
@@ -81,7 +82,7 @@ fn lift(from: &OwnedFd, name: &CString, top: &OwnedFd, moved: &mut u64) -> Resul
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = self.remove() {
+        if let Err(error) = remove_tree(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "a temporary directory was left behind");
         }
     }

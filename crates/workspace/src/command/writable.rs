@@ -1,14 +1,16 @@
-//! Creates the writable directories of a command, by handle, so that no link leads elsewhere.
+//! Creates the writable paths of a command, by handle, so that no link leads elsewhere.
 
 use super::run::PathRules;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-/// The reason why a directory cannot be writable.
+/// The reason why a path cannot be writable.
 #[derive(Debug)]
 pub enum WritableError {
     /// The path is empty, absolute, or has a component such as `..`.
@@ -17,6 +19,7 @@ pub enum WritableError {
     Protected,
     /// The path is a link, or one of its parents is.
     Link,
+    /// A file is where a directory is needed, or the path is neither a file nor a directory.
     NotDirectory,
     Io(io::Error),
 }
@@ -33,14 +36,78 @@ impl fmt::Display for WritableError {
     }
 }
 
-/// Checks that a directory may be writable, and creates it if it is missing.
-pub(super) fn create(root: &Path, path: &Path, rules: &PathRules<'_>) -> Result<(), WritableError> {
+/// The outcome of [`create`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Created {
+    /// The path was there.
+    Nothing,
+    Directory,
+    File,
+}
+
+/// Checks that a path may be writable, and creates it if it is missing: as a file if its name has an
+/// extension, else as a directory.
+pub(super) fn create(
+    root: &Path,
+    path: &Path,
+    rules: &PathRules<'_>,
+) -> Result<Created, WritableError> {
     check(path, rules)?;
     let mut here = openat(CWD, root, HANDLE, Mode::empty()).map_err(writable_error)?;
-    for component in path.components() {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(WritableError::Malformed);
+    };
+    for component in parent.components() {
         here = enter(&here, component.as_os_str().as_ref()).map_err(writable_error)?;
     }
-    Ok(())
+    let name = Path::new(name);
+    match kind(&here, name).map_err(writable_error)? {
+        Some(FileType::Directory | FileType::RegularFile) => Ok(Created::Nothing),
+        Some(FileType::Symlink) => Err(WritableError::Link),
+        Some(_) => Err(WritableError::NotDirectory),
+        None if name.extension().is_some() => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            openat(&here, name, flags, Mode::from_raw_mode(0o644)).map_err(writable_error)?;
+            Ok(Created::File)
+        }
+        None => {
+            enter(&here, name).map_err(writable_error)?;
+            Ok(Created::Directory)
+        }
+    }
+}
+
+fn kind(above: &OwnedFd, name: &Path) -> Result<Option<FileType>, Errno> {
+    match statat(above, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a file that was created for a command, if it is still empty.
+pub(super) fn remove_empty(root: &Path, path: &Path) {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    let opened = openat(CWD, root, HANDLE, Mode::empty())
+        .and_then(|root| openat2(root, parent, HANDLE, Mode::empty(), how));
+    let Ok(parent) = opened else {
+        return;
+    };
+    let is_empty = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
+        FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_size == 0
+    });
+    if is_empty {
+        // A file that stays is found as a change.
+        let _ = unlinkat(&parent, name, AtFlags::empty());
+    }
 }
 
 fn check(path: &Path, rules: &PathRules<'_>) -> Result<(), WritableError> {
@@ -93,13 +160,30 @@ mod tests {
             can_be_writable: &|path| !path.starts_with("protected"),
         };
         match create(root, Path::new(path), &rules) {
-            Ok(()) => "created".to_owned(),
+            Ok(_) => "created".to_owned(),
             Err(error) => format!("{error:?}"),
         }
     }
 
     #[test]
-    fn only_plain_directories_are_created() {
+    fn file_that_stays_empty_is_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path();
+        for path in ["Cargo.lock", "a/b.txt"] {
+            assert_eq!(outcome(root, path), "created");
+            assert!(root.join(path).is_file());
+            remove_empty(root, Path::new(path));
+            assert!(!root.join(path).exists());
+            assert_eq!(outcome(root, path), "created");
+            fs::write(root.join(path), "x").unwrap();
+            remove_empty(root, Path::new(path));
+            assert!(root.join(path).exists());
+        }
+        remove_empty(root, Path::new("missing/x.y"));
+    }
+
+    #[test]
+    fn only_plain_paths_are_created() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         fs::write(root.join("file"), "").unwrap();
@@ -115,7 +199,7 @@ mod tests {
         for path in ["out", "out/x", "in"] {
             assert_eq!(outcome(root, path), "Link", "{path}");
         }
-        assert_eq!(outcome(root, "file"), "NotDirectory");
+        assert_eq!(outcome(root, "file"), "created");
         assert_eq!(outcome(root, "file/x"), "NotDirectory");
         assert_eq!(outcome(root, "protected/x"), "Protected");
         assert!(!root.join("protected").exists());

@@ -52,6 +52,8 @@ pub enum InvalidPath {
     NameTooLong,
     /// It is the root itself.
     Root,
+    /// It is a file, where a directory is needed.
+    NotDirectory,
 }
 
 /// A file that is neither regular nor a directory.
@@ -134,6 +136,7 @@ impl fmt::Display for InvalidPath {
                 out,
                 "a name in the path is longer than {MAX_NAME_BYTES} bytes, or than its file system permits"
             ),
+            InvalidPath::NotDirectory => out.write_str("the path is not a directory"),
             InvalidPath::Root => {
                 out.write_str("the path is the workspace root itself, not a file in it")
             }

@@ -2,7 +2,9 @@
 
 use super::error::PlanError;
 use super::model::{Env, Phase, Plan};
+use super::network::PlanNetwork;
 use super::text;
+use candor_sandbox::MAX_HOSTS;
 
 /// The maximum size of the text of a plan, in bytes.
 pub const MAX_PLAN_BYTES: usize = 64 * 1024;
@@ -20,13 +22,15 @@ pub const MAX_GLOBS: usize = 64;
 pub const MAX_GLOB_BYTES: usize = 256;
 /// The maximum number of commands of a phase.
 pub const MAX_COMMANDS: usize = 16;
+/// The maximum number of patterns of commands that a phase grants.
+pub const MAX_GRANTED_COMMANDS: usize = 32;
 /// The maximum number of arguments of a command.
 pub const MAX_ARGS: usize = 64;
 /// The maximum size of an argument or a variable, in bytes.
 pub const MAX_ARG_BYTES: usize = 4096;
 /// The maximum number of writable directories of a phase.
 pub const MAX_WRITABLE: usize = 16;
-/// The maximum number of variables of a phase.
+/// The maximum number of variables of the commands of a phase.
 pub const MAX_ENV: usize = 32;
 /// The maximum number of profiles of a phase.
 pub const MAX_PROFILES: usize = 8;
@@ -63,6 +67,14 @@ fn check_phase(phase: &Phase, at: &str) -> Result<(), PlanError> {
     for (index, command) in phase.verify.iter().enumerate() {
         let at = member(&format!("verify[{index}]"));
         texts(command, MAX_ARGS, MAX_ARG_BYTES, &at)?;
+    }
+    many(&phase.commands, MAX_GRANTED_COMMANDS, || member("commands"))?;
+    for (index, pattern) in phase.commands.iter().enumerate() {
+        let at = member(&format!("commands[{index}]"));
+        texts(pattern, MAX_ARGS, MAX_ARG_BYTES, &at)?;
+    }
+    if let PlanNetwork::Hosts(hosts) = &phase.network {
+        texts(hosts, MAX_HOSTS, MAX_GLOB_BYTES, &member("network"))?;
     }
     let writable = member("writable");
     texts(&phase.writable, MAX_WRITABLE, MAX_GLOB_BYTES, &writable)?;

@@ -3,8 +3,11 @@
 //! A plan with an error cannot be enforced, so it is neither saved nor obeyed; a warning is shown
 //! to the approver.
 
+use super::command_pattern::CommandPattern;
 use super::glob::{self, Globs};
 use super::model::{Phase, Plan, Preflight};
+use super::network::PlanNetwork;
+use super::placeholder;
 use super::text::is_hidden;
 use crate::policy::{PolicyRule, Profile};
 use crate::protected::ExecutedFiles;
@@ -29,6 +32,13 @@ const OWN_VARIABLES: [&str; 3] = ["PATH", "HOME", "TMPDIR"];
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"];
 
+/// Programs that run a text or another program from their arguments, beside the shells.
+const INTERPRETERS: [&str; 25] = [
+    "awk", "bun", "bunx", "deno", "env", "find", "gawk", "ipython", "lua", "make", "nice", "node",
+    "nohup", "npx", "perl", "php", "pypy", "python", "ruby", "setsid", "stdbuf", "time", "timeout",
+    "uvx", "xargs",
+];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -52,8 +62,11 @@ pub enum LintRule {
     BadGlob,
     /// A glob names protected files only.
     ProtectedGlob,
-    /// A command has no program, or an argument that no program can get.
+    /// A command has no program, an argument that no program can get or an unknown placeholder, or a
+    /// pattern is malformed.
     BadCommand,
+    /// A host of the network is malformed.
+    BadHost,
     /// A directory is absolute, leads out of the root or is not a plain path.
     BadDirectory,
     /// A directory contains a protected path, or is in one.
@@ -92,19 +105,23 @@ pub enum LintRule {
     EnvIgnored,
     /// A rule about secrets is lifted for files that are not named.
     BroadException,
+    /// The phase grants every command.
+    AnyCommand,
+    /// A pattern lets a shell or an interpreter run a text of the agent.
+    Interpreter,
 }
 
 impl LintRule {
     pub fn severity(self) -> Severity {
         use LintRule::*;
         match self {
-            Blank | NoPhase | DuplicatePhase | BadGlob | ProtectedGlob | BadCommand
+            Blank | NoPhase | DuplicatePhase | BadGlob | ProtectedGlob | BadCommand | BadHost
             | BadDirectory | ProtectedDirectory | DuplicateEnv | UnknownProfile | UnknownRule => {
                 Severity::Error
             }
             AllowsNothing | WideGlob | ReachesProtected | Decomposed | Hidden | Shell | Network
             | NoCommands | Homoglyph | ExecutedFile | WritableInTree | EnvLoader | EnvIgnored
-            | BroadException => Severity::Warning,
+            | BroadException | AnyCommand | Interpreter => Severity::Warning,
         }
     }
 }
@@ -123,8 +140,23 @@ pub struct Lint {
 /// Returns everything that is wrong or dubious about a plan. `protected` returns true for a path,
 /// relative to the root, that may never be written.
 pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
+    lint_with(plan, protected, true)
+}
+
+/// Returns everything that is wrong about a plan that was saved before. A text that looks like an unknown
+/// placeholder is taken as it is: plans were saved before there were placeholders.
+pub(super) fn lint_stored(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
+    lint_with(plan, protected, false)
+}
+
+fn lint_with(
+    plan: &Plan,
+    protected: &dyn Fn(&[u8]) -> bool,
+    checks_placeholders: bool,
+) -> Vec<Lint> {
     let mut linter = Linter {
         protected,
+        checks_placeholders,
         lints: Vec::new(),
     };
     linter.text("title", &plan.title);
@@ -146,6 +178,7 @@ pub fn lint(plan: &Plan, protected: &dyn Fn(&[u8]) -> bool) -> Vec<Lint> {
 
 struct Linter<'a> {
     protected: &'a dyn Fn(&[u8]) -> bool,
+    checks_placeholders: bool,
     lints: Vec<Lint>,
 }
 
@@ -220,22 +253,22 @@ impl Linter<'_> {
         for (index, command) in phase.verify.iter().enumerate() {
             self.command(&format!("{at}.verify[{index}]"), command);
         }
-        let without = phase.verify.is_empty();
-        if without && phase.preflight == Preflight::EachWrite {
+        if phase.verify.is_empty() && phase.preflight == Preflight::EachWrite {
             let message = "there are no commands to run after a write";
             self.say(LintRule::NoCommands, &format!("{at}.preflight"), message);
+        }
+        for (index, pattern) in phase.commands.iter().enumerate() {
+            self.pattern(&format!("{at}.commands[{index}]"), pattern);
         }
         for (index, dir) in phase.writable.iter().enumerate() {
             self.directory(&format!("{at}.writable[{index}]"), dir);
         }
+        let without = phase.verify.is_empty() && phase.commands.is_empty();
         if without && !phase.writable.is_empty() {
             let message = "only commands write there, and there are none";
             self.say(LintRule::NoCommands, &format!("{at}.writable"), message);
         }
-        if phase.network {
-            let message = "the commands may use the network: what they read can leave this machine";
-            self.say(LintRule::Network, &format!("{at}.network"), message);
-        }
+        self.network(&phase.network, &format!("{at}.network"));
         for (index, env) in phase.env.iter().enumerate() {
             let at = format!("{at}.env[{index}]");
             if phase.env.iter().take(index).any(|e| e.name() == env.name()) {
@@ -243,7 +276,52 @@ impl Linter<'_> {
                 self.say(LintRule::DuplicateEnv, &at, &message);
             }
             self.variable(&at, env.name());
+            self.placeholders(&at, env.value().unwrap_or_default());
             self.hidden(&at, env.value().unwrap_or_default());
+        }
+    }
+
+    fn network(&mut self, network: &PlanNetwork, at: &str) {
+        if let Err((index, error)) = network.to_sandbox() {
+            let message = format!("is not a host: {error}");
+            self.say(LintRule::BadHost, &format!("{at}[{index}]"), &message);
+        }
+        if network.is_granted() {
+            let message = "the commands may use the network: what they read can leave this machine";
+            self.say(LintRule::Network, at, message);
+        }
+    }
+
+    /// Checks a pattern of commands.
+    fn pattern(&mut self, at: &str, elements: &[String]) {
+        let pattern = match CommandPattern::new(elements) {
+            Ok(pattern) => pattern,
+            Err(flaw) => {
+                self.say(LintRule::BadCommand, at, &flaw.to_string());
+                return;
+            }
+        };
+        if pattern.is_any() {
+            let message = "grants every command";
+            self.say(LintRule::AnyCommand, at, message);
+        }
+        let program = pattern.program().unwrap_or_default();
+        let name = program.rsplit('/').next().unwrap_or_default();
+        if pattern.has_wildcard() && is_interpreter(name) {
+            let message = format!("{name} runs whatever text or program the agent gives it");
+            self.say(LintRule::Interpreter, at, &message);
+        }
+        for element in elements {
+            self.placeholders(at, element);
+            self.hidden(at, element);
+        }
+    }
+
+    fn placeholders(&mut self, at: &str, text: &str) {
+        let unknown = placeholder::find_unknown(text);
+        if let Some(unknown) = unknown.filter(|_| self.checks_placeholders) {
+            let message = format!("has the unknown placeholder {unknown}; there is {{build_dir}}");
+            self.say(LintRule::BadCommand, at, &message);
         }
     }
 
@@ -287,6 +365,7 @@ impl Linter<'_> {
             self.say(LintRule::Shell, at, &message);
         }
         for arg in command {
+            self.placeholders(at, arg);
             self.hidden(at, arg);
         }
     }
@@ -394,6 +473,13 @@ fn named_executed_file(glob: &str) -> Option<String> {
     let executed = ExecutedFiles::default();
     let covers = executed.contains(file.as_bytes()) && executed.is_covered(file.as_bytes(), glob);
     covers.then_some(file)
+}
+
+/// Returns true for a program that runs a text or another program from its arguments. Versions as in
+/// `python3.12` do not matter.
+fn is_interpreter(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    SHELLS.contains(&name) || INTERPRETERS.contains(&name)
 }
 
 /// Returns true if a name has Latin letters and letters of another script.

@@ -2,6 +2,7 @@
 
 use super::bounds::{self, MAX_PHASE_ID};
 use super::error::PlanError;
+use super::network::PlanNetwork;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -45,12 +46,15 @@ pub struct Phase {
     /// The occasion on which those commands run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub preflight: Preflight,
-    /// The directories that the commands may write, relative to the root.
+    /// Patterns of the commands that `run_command` may run, each as its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Vec<String>>,
+    /// The directories and files that the commands may write, relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
-    /// True if the commands may use the network.
+    /// The network of the commands.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub network: bool,
+    pub network: PlanNetwork,
     /// The variables that the commands get.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<Env>,
@@ -330,7 +334,8 @@ mod tests {
         let read = Plan::from_value(&plan).unwrap();
         let only = &read.phases[0];
         assert_eq!(only.preflight, Preflight::OnRequest);
-        assert!(!only.network && only.verify.is_empty() && only.writable.is_empty());
+        assert_eq!(only.network, PlanNetwork::Off);
+        assert!(only.verify.is_empty() && only.commands.is_empty() && only.writable.is_empty());
         let operations: Vec<_> = only.operations.iter().map(|o| o.name()).collect();
         assert_eq!(operations, ["create", "modify"]);
 

@@ -3,11 +3,12 @@
 
 use super::bounds::{
     MAX_ARG_BYTES, MAX_ARGS, MAX_COMMANDS, MAX_ENV, MAX_EXCEPTIONS, MAX_GLOB_BYTES, MAX_GLOBS,
-    MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PROFILES, MAX_REASON_BYTES, MAX_RULE_BYTES,
-    MAX_TITLE_BYTES, MAX_WRITABLE,
+    MAX_GRANTED_COMMANDS, MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PROFILES,
+    MAX_REASON_BYTES, MAX_RULE_BYTES, MAX_TITLE_BYTES, MAX_WRITABLE,
 };
 use super::lint::PROFILES;
 use super::model::Operation;
+use candor_sandbox::MAX_HOSTS;
 use serde_json::{Value, json};
 
 /// Returns the schema of the object that [`Plan::from_value`](super::Plan::from_value) reads.
@@ -56,11 +57,22 @@ fn phase() -> Value {
                 json!({ "type": "string", "enum": ["on_request", "each_write"] }),
                 "When they run; on_request is the default.",
             ),
+            "commands": with_description(
+                list(list(argument(), MAX_ARGS), MAX_GRANTED_COMMANDS),
+                "What run_command may run: arguments, * for one, ** at the end for any number.",
+            ),
             "writable": with_description(
                 list(text(MAX_GLOB_BYTES), MAX_WRITABLE),
-                "Directories that the commands may write.",
+                "Directories and files that the commands may write.",
             ),
-            "network": { "type": "boolean" },
+            "network": with_description(
+                json!({
+                    "type": ["boolean", "array"],
+                    "maxItems": MAX_HOSTS,
+                    "items": text(MAX_GLOB_BYTES),
+                }),
+                "Every public host, or a list such as [\"api.example.org\"].",
+            ),
             "env": with_description(
                 list(argument(), MAX_ENV),
                 "Variables of the commands: NAME passes on the server's, NAME=value sets one.",
@@ -118,7 +130,7 @@ mod tests {
     #[test]
     fn schema_is_small() {
         let bytes = schema().to_string().len();
-        assert!(bytes < 2100, "{bytes}");
+        assert!(bytes < 2600, "{bytes}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::bounds::MAX_PLAN_BYTES;
 use super::durable::{self, IfExists};
 use super::error::PlanError;
 use super::hash::{PlanHash, PlanRef, hash};
-use super::lint::{Lint, Severity, lint};
+use super::lint::{Lint, Severity, lint_stored};
 use super::model::Plan;
 use super::plan_names::PlanNames;
 use super::text::{is_canonical, parse, render};
@@ -244,7 +244,7 @@ fn judge(
     if !is_canonical(&text, &plan) {
         return Err(PlanDamage::NotCanonical);
     }
-    let lints = lint(&plan, protected).into_iter();
+    let lints = lint_stored(&plan, protected).into_iter();
     if let Some(error) = lints.into_iter().find(|l| l.severity == Severity::Error) {
         return Err(PlanDamage::Lint(error));
     }
@@ -257,7 +257,7 @@ fn judge(
 
 /// Stores a plan under the hash of its text; durable and complete when this succeeds.
 ///
-/// The caller must check for errors first, see [`lint`].
+/// The caller must check for errors first, see [`lint`](super::lint).
 pub fn save(disk: &impl Disk, plan: &Plan) -> io::Result<(PlanHash, SaveOutcome)> {
     let text = render(plan);
     let hash = hash(&text);

@@ -8,6 +8,7 @@ use super::bounds::{self, MAX_PLAN_BYTES};
 use super::error::PlanError;
 use super::hash::unix_lines;
 use super::model::{Phase, Plan, Preflight};
+use super::network::PlanNetwork;
 use std::fmt::Write as _;
 
 /// The maximum number of characters of a parser's message that are passed on.
@@ -39,12 +40,23 @@ fn render_phase(out: &mut String, phase: &Phase) {
     if phase.preflight != Preflight::default() {
         member(out, "preflight", &quoted(phase.preflight.name()));
     }
+    if !phase.commands.is_empty() {
+        member(
+            out,
+            "commands",
+            &list(phase.commands.iter().map(|c| argv(c))),
+        );
+    }
     if !phase.writable.is_empty() {
         let writable = phase.writable.iter().map(|dir| quoted(dir));
         member(out, "writable", &list(writable));
     }
-    if phase.network {
-        member(out, "network", "true");
+    match &phase.network {
+        PlanNetwork::Off => {}
+        PlanNetwork::Any => member(out, "network", "true"),
+        PlanNetwork::Hosts(hosts) => {
+            member(out, "network", &list(hosts.iter().map(|host| quoted(host))));
+        }
     }
     if !phase.env.is_empty() {
         let env = phase
@@ -199,8 +211,14 @@ pub(super) mod tests {
             vec(vec(text(), 0..4), 0..3),
             any::<bool>(),
             vec(text(), 0..3),
+            vec(vec(text(), 0..4), 0..3),
         );
-        let third = (any::<bool>(), vec(env, 0..3), policy);
+        let network = prop_oneof![
+            Just(PlanNetwork::Off),
+            Just(PlanNetwork::Any),
+            vec(text(), 0..3).prop_map(PlanNetwork::Hosts),
+        ];
+        let third = (network, vec(env, 0..3), policy);
         (first, second, third).prop_map(|(first, second, third)| Phase {
             id: PhaseId::try_from(first.0).unwrap(),
             allow: first.1,
@@ -211,6 +229,7 @@ pub(super) mod tests {
                 false => Preflight::OnRequest,
             },
             writable: second.2,
+            commands: second.3,
             network: third.0,
             env: third.1,
             policy: third.2,
@@ -267,6 +286,7 @@ verify = [
   ["cargo", "clippy"],
 ]
 preflight = "each_write"
+commands = [["cargo", "fmt", "**"]]
 writable = ["target"]
 network = true
 env = ["CI=true"]
@@ -326,10 +346,10 @@ operations = []
             other => panic!("{other:?}"),
         };
         let (line, message) = error_of(&FULL_PLAN.replace("network = true", "netwrk = true"));
-        assert_eq!(line, Some(20));
+        assert_eq!(line, Some(21));
         assert!(message.contains("unknown field `netwrk`"), "{message}");
         let (line, message) = error_of(&FULL_PLAN.replace("\"DOCS\"", "\"docs\""));
-        assert_eq!(line, Some(32));
+        assert_eq!(line, Some(33));
         assert!(message.starts_with("a phase id is"), "{message}");
         assert_eq!(error_of("\n\ntitle = \n").0, Some(3));
         assert_eq!(error_of("title = \"a\"\rb").0, Some(1));

@@ -1,11 +1,13 @@
 //! The tools: their register, their roles, and how each one is run.
 
 mod audit;
+mod commands;
 mod planning;
 mod plans;
 mod preflight;
 mod reading;
 mod report;
+mod run_command;
 mod sessions;
 mod writing;
 
@@ -20,12 +22,14 @@ use candor_street::{CallContext, CallStopped, Reply, Tool, Tools, reply};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+pub(crate) use run_command::RunCommand;
 pub(crate) use sessions::{BEGIN_SESSION, SESSION_STATUS};
 pub(crate) use writing::{ChangeRequest, PlanChoice, RequestedChange};
 
 pub use audit::{MAX_LINES, MAX_LINES_BYTES};
 pub use plans::MAX_WAIT_S;
 pub use report::{MAX_BODY, MAX_TITLE, REPORTS_DIR};
+pub use run_command::{MAX_STDIN, MAX_TIMEOUT_S};
 pub use writing::MAX_PATHS_BYTES;
 
 /// The roles that may use a tool.
@@ -51,6 +55,7 @@ const REGISTER: &[(&str, ToolRole, bool)] = {
         ("read_audit_log", Both, true),
         ("read_file", Both, true),
         ("read_plan", Both, true),
+        ("run_command", Only(Executor), false),
         ("run_preflight", Only(Executor), false),
         ("save_plan", Only(Planner), false),
         ("search_files", Both, true),
@@ -91,6 +96,7 @@ pub(crate) fn all(role: Role) -> Vec<Tool<WorkspaceServer>> {
         planning::tools(),
         writing::tools(),
         preflight::tools(),
+        run_command::tools(),
         report::tools(),
         audit::tools(),
     ];

@@ -1,8 +1,10 @@
 //! `list_plans`, `read_plan` and `wait_for_approval`, and which plan a call goes by.
 
 use super::ToolContext;
+use super::commands::build_dir_of;
 use super::writing::PlanChoice;
 use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
+use crate::command::{FoundBuildDir, remove_ended};
 use crate::config::Config;
 use crate::dialect::Workspace;
 use crate::failure::{BrokenInvariant, Failure, PlanFailure};
@@ -14,6 +16,7 @@ use crate::plan::{Globs, Phase, PlanHash, PlanNames, PlanRef, phase};
 use crate::policy::PolicyRule;
 use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
+use crate::session::Session;
 use crate::shell_word::quoted;
 use candor_fault::Fault;
 use candor_schema::Int;
@@ -146,9 +149,38 @@ fn approved(
     names: &PlanNames,
     hash: &PlanHash,
 ) -> Result<Result<ValidApproval, NotApproved>, Failure> {
-    let ToolContext {
-        server, session, ..
-    } = work;
+    approved_in(&work.server, &work.session, names, hash)
+}
+
+/// Removes the build directories whose approvals have ended.
+pub(super) fn remove_ended_builds(
+    server: &WorkspaceServer,
+    session: &Session,
+) -> Result<(), Failure> {
+    let of_root = build_dir_of(&server.config.checks.build, session);
+    let names = session
+        .plan_cache
+        .names(&session.root, server.clock.now())?;
+    let is_valid = |found: &FoundBuildDir| {
+        let hash = PlanHash::read(&found.plan);
+        let approved = hash.map(|hash| approved_in(server, session, &names, &hash));
+        // A directory whose approval cannot be judged now stays.
+        match approved {
+            Some(Ok(Ok(approval))) => approval.id == found.approval,
+            Some(Err(_)) => true,
+            _ => false,
+        }
+    };
+    remove_ended(&of_root, is_valid)?;
+    Ok(())
+}
+
+fn approved_in(
+    server: &WorkspaceServer,
+    session: &Session,
+    names: &PlanNames,
+    hash: &PlanHash,
+) -> Result<Result<ValidApproval, NotApproved>, Failure> {
     let approvals = session
         .plan_cache
         .approvals(&session.root.disk(), names, hash)?;
@@ -356,6 +388,15 @@ pub(super) struct ChosenPlan {
 impl ChosenPlan {
     pub(super) fn phase(&self) -> &Phase {
         &self.stored.plan.phases[self.phase]
+    }
+
+    /// Returns the id of the approval.
+    pub(super) fn approval_id(&self) -> &str {
+        &self.approval.id
+    }
+
+    pub(super) fn plan_hash(&self) -> &str {
+        self.stored.hash.as_str()
     }
 
     /// Returns plan and phase as answers name them.

@@ -1,7 +1,7 @@
 //! `begin_session` and `session_status`.
 
 use super::NoArguments;
-use super::plans::person_command;
+use super::plans::{person_command, remove_ended_builds};
 use crate::dialect::Workspace;
 use crate::failure::{Failure, StartError};
 use crate::fields::arguments;
@@ -203,6 +203,13 @@ fn begun(server: &WorkspaceServer, begin: &BeginSession) -> Result<(Arc<Session>
     }
     let actor = server.actor.clone();
     let session = Session::begin(&server.config, root?, actor, Arc::clone(&server.clock))?;
+    if let Err(error) = remove_ended_builds(server, &session) {
+        // They are removed by the next session, or by a person.
+        tracing::warn!(
+            ?error,
+            "a build directory whose approval has ended could not be removed"
+        );
+    }
     Ok((Arc::new(session), true))
 }
 

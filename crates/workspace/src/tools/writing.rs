@@ -1,5 +1,6 @@
 //! `write_file`, `apply_changes`, `delete_file` and `move_file`: all checks in order, then all changes or none.
 
+use super::commands::{ChangedByCommands, CommandRules};
 use super::plans::{ChosenPlan, choose};
 use super::reading::{denied, executed};
 use super::{ToolContext, preflight, stopped_failure};
@@ -12,7 +13,7 @@ use crate::notes::{CallNotes, Subject, Unrecorded};
 use crate::path::{
     FileKind, MAX_MADE_DIRS, PathError, ResolvedPath, TypedPath, resolve_new_path, resolve_path,
 };
-use crate::plan::{Operation, Scope};
+use crate::plan::{Operation, Scope, ScopeError};
 use crate::policy::{self, PolicyReport, Profile};
 use crate::protected::{DenyRead, ExecutedFiles, is_write_protected};
 use crate::reading::{MAX_WHOLE_BYTES, ReadError};
@@ -273,13 +274,7 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
     let turn = session.take_turn()?;
     let deny = denied(work)?;
     let executed = executed(work)?;
-    let judge = ChangeJudge {
-        work,
-        scope: session.plan_cache.scope(phase)?,
-        chosen: &chosen,
-        deny: &deny,
-        executed: &executed,
-    };
+    let judge = ChangeJudge::new(work, &chosen, &deny, &executed)?;
     let mut seen = BTreeSet::new();
     let mut made_dirs = BTreeSet::new();
     let mut changes = Vec::with_capacity(requested.len());
@@ -313,24 +308,36 @@ fn change_files(work: &ToolContext, request: ChangeRequest) -> Result<ChangedFil
             cx.mark.undone();
         }
     })?;
-    let checked = match phase.preflight {
-        crate::plan::Preflight::EachWrite => preflight::run_all(work, phase),
-        crate::plan::Preflight::OnRequest => Ok(Value::Null),
-    };
-    let checks = match checked {
-        Ok(checks) => checks,
-        Err(failure) => {
-            applied.undo().map_err(crate::write::WriteError::Stuck)?;
-            cx.mark.undone();
-            return Err(failure);
+    let mut kept = PendingChanges::new(work, applied);
+    let mut checks = Value::Null;
+    if phase.preflight == crate::plan::Preflight::EachWrite {
+        let rules = CommandRules {
+            fresh: false,
+            must_pass: true,
+            has_turn: true,
+        };
+        match preflight::run_checks(work, &chosen, &rules) {
+            Ok(ran) => {
+                checks = preflight::describe(&ran.outcomes);
+                kept.by_commands = ran.changed;
+            }
+            // The files that the commands changed could not be put back, so these are not either.
+            Err(failure @ Failure::Write(crate::write::WriteError::Stuck(_))) => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                kept.take_back().map_err(crate::write::WriteError::Stuck)?;
+                cx.mark.undone();
+                return Err(failure);
+            }
         }
-    };
+    }
     cx.mark.done();
     Ok(ChangedFiles {
         done,
         by: chosen.to_json(),
         checks,
-        kept: PendingChanges::new(work, applied),
+        kept,
         names_dirs: false,
     })
 }
@@ -504,7 +511,7 @@ impl PlannedChange {
 }
 
 /// The checks of one call, made for each of its files in the same order.
-struct ChangeJudge<'c> {
+pub(super) struct ChangeJudge<'c> {
     work: &'c ToolContext,
     scope: Scope<'c>,
     chosen: &'c ChosenPlan,
@@ -512,10 +519,29 @@ struct ChangeJudge<'c> {
     executed: &'c ExecutedFiles,
 }
 
-impl ChangeJudge<'_> {
+impl<'c> ChangeJudge<'c> {
+    pub(super) fn new(
+        work: &'c ToolContext,
+        chosen: &'c ChosenPlan,
+        deny: &'c DenyRead,
+        executed: &'c ExecutedFiles,
+    ) -> Result<ChangeJudge<'c>, Failure> {
+        Ok(ChangeJudge {
+            work,
+            scope: work.session.plan_cache.scope(chosen.phase())?,
+            chosen,
+            deny,
+            executed,
+        })
+    }
+
     fn allows(&self, operation: Operation, target: &WriteTarget) -> Result<(), Failure> {
-        let path = target.path.as_bytes();
-        Ok(self.scope.allows(operation, path, self.executed)?)
+        Ok(self.allows_path(operation, &target.path)?)
+    }
+
+    /// Checks that the phase allows an operation on a real path.
+    pub(super) fn allows_path(&self, operation: Operation, path: &str) -> Result<(), ScopeError> {
+        self.scope.allows(operation, path.as_bytes(), self.executed)
     }
 
     fn change(
@@ -531,7 +557,7 @@ impl ChangeJudge<'_> {
     }
 
     /// Refuses a file of Rust with findings, unless it is a module of tests after this call.
-    fn check_doubtful(
+    pub(super) fn check_doubtful(
         &self,
         doubtful: Vec<DoubtfulFile>,
         changes: &[FileChange],
@@ -667,7 +693,7 @@ impl ChangeJudge<'_> {
 
     /// Checks what the new bytes add to the old ones, which may have had another path. Findings that
     /// do not matter in tests are returned: the declaration of the file may be changed by the same call.
-    fn check_policy(
+    pub(super) fn check_policy(
         &self,
         path: &str,
         after: &[u8],
@@ -728,7 +754,7 @@ impl ChangeJudge<'_> {
 }
 
 /// A file of Rust with findings that are permitted in tests.
-struct DoubtfulFile {
+pub(super) struct DoubtfulFile {
     path: String,
     report: PolicyReport,
 }
@@ -806,23 +832,8 @@ pub(super) fn apply(
     turn: WriteTurn<RealDisk>,
     changes: &[FileChange],
 ) -> Result<AppliedChanges<RealDisk>, Failure> {
-    let ToolContext {
-        server,
-        session,
-        cx,
-    } = work;
-    let call = &cx.call;
-    let args_hash = audit_line::args_hash(call);
-    cx.notes
-        .update(|notes| notes.args_hash = Some(args_hash.clone()));
-    let about = ChangeOrigin {
-        session_id: session.id.clone(),
-        request_id: audit_line::redact_and_cut(&call.id),
-        tool_name: call.name.clone(),
-        args_hash,
-        after_seq: session.last_seq(),
-    };
-    let id = (server.config.ids)();
+    let about = change_origin(work);
+    let id = (work.server.config.ids)();
     let id: String = id
         .chars()
         .filter(char::is_ascii_alphanumeric)
@@ -831,11 +842,30 @@ pub(super) fn apply(
     Ok(turn.apply(about, changes, &id)?)
 }
 
+/// Returns the origin of the changes of a call.
+pub(super) fn change_origin(work: &ToolContext) -> ChangeOrigin {
+    let ToolContext { session, cx, .. } = work;
+    let call = &cx.call;
+    let args_hash = audit_line::args_hash(call);
+    cx.notes
+        .update(|notes| notes.args_hash = Some(args_hash.clone()));
+    ChangeOrigin {
+        session_id: session.id.clone(),
+        request_id: audit_line::redact_and_cut(&call.id),
+        tool_name: call.name.clone(),
+        args_hash,
+        after_seq: session.last_seq(),
+    }
+}
+
 type AfterKeep = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
-/// Applied changes that wait for their record.
+/// Changes that wait for their record.
 pub(super) struct PendingChanges {
-    applied: AppliedChanges<RealDisk>,
+    /// The changes that the call made itself.
+    applied: Option<AppliedChanges<RealDisk>>,
+    /// The changes of its commands, which came later.
+    by_commands: Option<ChangedByCommands>,
     notes: Arc<CallNotes>,
     then: Option<AfterKeep>,
 }
@@ -843,10 +873,40 @@ pub(super) struct PendingChanges {
 impl PendingChanges {
     pub(super) fn new(work: &ToolContext, applied: AppliedChanges<RealDisk>) -> PendingChanges {
         PendingChanges {
-            applied,
+            applied: Some(applied),
+            by_commands: None,
             notes: Arc::clone(&work.cx.notes),
             then: None,
         }
+    }
+
+    /// Returns the changes of commands.
+    pub(super) fn by_commands(work: &ToolContext, changed: ChangedByCommands) -> PendingChanges {
+        PendingChanges {
+            applied: None,
+            by_commands: Some(changed),
+            notes: Arc::clone(&work.cx.notes),
+            then: None,
+        }
+    }
+
+    /// Leaves everything as it is, because it is on record.
+    fn make_final(self) -> io::Result<()> {
+        if let Some(changed) = self.by_commands {
+            changed.keep()?;
+        }
+        if let Some(applied) = self.applied {
+            applied.keep()?;
+        }
+        self.then.map_or(Ok(()), |then| then())
+    }
+
+    /// Takes everything back, the latest change first.
+    fn take_back(self) -> io::Result<()> {
+        if let Some(changed) = self.by_commands {
+            changed.undo()?;
+        }
+        self.applied.map_or(Ok(()), AppliedChanges::undo)
     }
 
     /// Adds an action that runs once the change is final.
@@ -872,14 +932,10 @@ fn blocking(
 
 impl Pending for PendingChanges {
     fn keep(self: Box<Self>) -> BoxFuture<'static, Result<(), Cause>> {
-        let PendingChanges { applied, then, .. } = *self;
-        match then {
+        match self.then {
             // Two small writes that wait for no disk: another thread would take longer to be woken.
-            None => Box::pin(std::future::ready(applied.keep().map_err(Cause::from))),
-            Some(then) => blocking(move || {
-                applied.keep()?;
-                then()
-            }),
+            None => Box::pin(std::future::ready(self.make_final().map_err(Cause::from))),
+            Some(_) => blocking(move || self.make_final()),
         }
     }
 
@@ -888,7 +944,7 @@ impl Pending for PendingChanges {
             // It is uncertain whether the line is in the log: the next session checks it, and
             // settles the change.
             Unrecorded::Perhaps => Err(io::Error::other("left for the next session to settle")),
-            _ => self.applied.undo(),
+            _ => self.take_back(),
         })
     }
 }

@@ -12,12 +12,16 @@ use crate::host::print_note;
 use candor_workspace::approval::Signers;
 use candor_workspace::plan::store::{StoredPlan, save};
 use candor_workspace::plan::{
-    Env, Operation, Phase, PhaseId, PhasePolicy, Plan, PlanHash, Preflight, hash, render,
+    Env, Operation, Phase, PhaseId, PhasePolicy, Plan, PlanHash, PlanNetwork, Preflight, hash,
+    render,
 };
 use clap::Args;
 use std::time::Duration;
 
 const PHASE: &str = "WORK";
+
+/// The value of --network that stands for every public host.
+const ANY_HOST: &str = "any";
 
 /// Allow agents to change some files: write, show and sign a plan in one step
 ///
@@ -25,13 +29,16 @@ const PHASE: &str = "WORK";
 /// that the shell does not expand them. A glob never includes files that agents may not change: .git, docs/plans
 /// and the audit log.
 ///
-/// A command of --verify is split at spaces and quotes; no shell runs it. Cargo also gets the directories of its
-/// toolchain, and may write to target.
+/// Commands are split at spaces and quotes; no shell runs them. They build in a private directory outside the
+/// workspace. Cargo also gets the directories of its toolchain.
+///
+/// In a pattern of --command, `*` matches one argument and `**` at the end any number.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   candor workspace allow 'src/**' 'tests/**' --for 4h
-  candor workspace allow 'src/**' --verify 'cargo test --offline' --each-write")]
+  candor workspace allow 'src/**' --verify 'cargo test --offline' --each-write
+  candor workspace allow 'src/**' --command 'cargo fmt **' --command 'cargo test **' --writable src")]
 pub(in crate::cli) struct AllowArgs {
     /// The files, as globs
     #[arg(required = true, value_name = "GLOB")]
@@ -42,6 +49,12 @@ pub(in crate::cli) struct AllowArgs {
     /// Run the commands after each write, and undo the write if one fails
     #[arg(long, requires = "verify")]
     each_write: bool,
+    /// A pattern of commands that the agent may run (repeatable)
+    #[arg(long = "command", value_name = "PATTERN", value_parser = command)]
+    commands: Vec<CommandWords>,
+    /// Let the agent run every command
+    #[arg(long, conflicts_with = "commands")]
+    any_command: bool,
     /// The duration of the approval: 30m, 4h, 7d
     #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
     duration: Duration,
@@ -57,17 +70,24 @@ pub(in crate::cli) struct AllowArgs {
     /// The title of the plan [default: the globs]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A directory to which the commands may write (repeatable)
-    #[arg(long, value_name = "DIR", requires = "verify")]
+    /// A directory or file of the workspace to which the commands may write (repeatable)
+    #[arg(long, value_name = "PATH")]
     writable: Vec<String>,
-    /// Allow the commands to use the network
-    #[arg(long, requires = "verify")]
-    network: bool,
+    /// Allow the commands to reach every public host, or only some: --network=api.example.org,*.example.net:8443
+    #[arg(
+        long,
+        value_name = "HOSTS",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = ANY_HOST
+    )]
+    network: Vec<String>,
     /// Apply the strict profile to Rust files: no unwrap, panic or unsafe outside tests
     #[arg(long)]
     rust_strict: bool,
     /// An environment variable for the commands, with the server's value or this one (repeatable)
-    #[arg(long, value_name = "NAME[=VALUE]", requires = "verify", value_parser = variable)]
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = variable)]
     env: Vec<Env>,
     #[command(flatten)]
     sign: SignArgs,
@@ -146,13 +166,34 @@ impl AllowArgs {
         Ok(())
     }
 
+    /// Returns the patterns of the commands that the agent may run.
+    fn commands(&self) -> Vec<Vec<String>> {
+        if self.any_command {
+            return vec![vec![String::from("**")]];
+        }
+        let patterns = self.commands.iter();
+        patterns.map(|CommandWords(words)| words.clone()).collect()
+    }
+
+    fn network(&self) -> PlanNetwork {
+        match self.network.as_slice() {
+            [] => PlanNetwork::Off,
+            hosts if hosts.iter().any(|host| host == ANY_HOST) => PlanNetwork::Any,
+            hosts => PlanNetwork::Hosts(hosts.to_vec()),
+        }
+    }
+
     fn plan(&self, workspace: &OpenedWorkspace) -> Result<Plan, CommandError> {
         let files = self.globs.join(", ");
-        let cargo = self.verify.iter().any(|CommandWords(argv)| {
+        let commands = self.commands();
+        let verify = self.verify.iter().map(|CommandWords(argv)| argv.clone());
+        let verify: Vec<_> = verify.collect();
+        let is_cargo = |argv: &Vec<String>| {
             let program = argv.first().map(String::as_str);
-            program == Some("cargo")
-        });
-        let (mut env, mut writable) = (self.env.clone(), self.writable.clone());
+            matches!(program, Some("cargo" | "**"))
+        };
+        let cargo = verify.iter().chain(&commands).any(is_cargo);
+        let mut env = self.env.clone();
         if cargo {
             for (name, at) in toolchains() {
                 let value = format!("{name}={}", at.display());
@@ -160,11 +201,8 @@ impl AllowArgs {
                     env.push(variable(&value).map_err(CommandError::new)?);
                 }
             }
-            if writable.is_empty() {
-                writable.push(String::from("target"));
-            }
             print_note(
-                "the plan gives cargo the directories of its toolchain, and lets it write to the directories under `writing`",
+                "the plan gives cargo the directories of its toolchain; it builds outside the workspace",
             );
             if !workspace.root.path().join("Cargo.lock").exists() {
                 print_note(
@@ -181,17 +219,14 @@ impl AllowArgs {
                 .map_err(|error| CommandError::new(error.to_string()))?,
             allow: self.globs.clone(),
             operations: self.operations.iter().copied().collect(),
-            verify: self
-                .verify
-                .iter()
-                .map(|CommandWords(argv)| argv.clone())
-                .collect(),
+            verify,
+            commands,
             preflight: match self.each_write {
                 true => Preflight::EachWrite,
                 false => Preflight::OnRequest,
             },
-            writable,
-            network: self.network,
+            writable: self.writable.clone(),
+            network: self.network(),
             env,
             policy: PhasePolicy {
                 profiles,

@@ -1,25 +1,33 @@
-//! `candor workspace clean`: removes plans that nobody has approved.
+//! `candor workspace clean`: removes plans that nobody has approved, and build directories that nobody needs.
 
-use super::opened::WorkspaceArgs;
+use super::directories::BuildDirArgs;
+use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::{duration, prompt};
 use crate::cli::{CommandError, print};
 use candor_disk::Disk;
 use candor_workspace::OwnerAction;
-use candor_workspace::plan::{PlanNames, store};
+use candor_workspace::command::{FoundBuildDir, remove_ended};
+use candor_workspace::plan::{PlanHash, PlanNames, store};
 use clap::Args;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// Remove old plans that nobody has approved
+/// Remove build directories whose approvals have ended, and old plans that nobody has approved
 ///
 /// A plan with an approval stays, even if the approval has expired or was revoked.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CleanArgs {
-    /// Remove drafts that are older than this: 12h, 30d
-    #[arg(long, value_name = "DURATION", required = true, value_parser = duration::parse)]
-    drafts: Duration,
+    /// Remove drafts that are older than this too: 12h, 30d
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    drafts: Option<Duration>,
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
+    /// Another file of approvers, in the format of OpenSSH's allowed_signers (repeatable)
+    #[arg(long, value_name = "FILE")]
+    approvers: Vec<PathBuf>,
+    #[command(flatten)]
+    build: BuildDirArgs,
     #[command(flatten)]
     workspace: WorkspaceArgs,
 }
@@ -27,6 +35,43 @@ pub(in crate::cli) struct CleanArgs {
 impl CleanArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let workspace = self.workspace.open()?;
+        let builds = self.remove_builds(&workspace)?;
+        let detail = match builds {
+            1 => String::from("1 build directory removed"),
+            count => format!("{count} build directories removed"),
+        };
+        print(format!("{detail}\n").as_bytes())?;
+        match self.drafts {
+            Some(age) => self.remove_drafts(&workspace, age),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the build directories whose approvals have ended. Returns their number.
+    fn remove_builds(&self, workspace: &OpenedWorkspace) -> Result<usize, CommandError> {
+        let of_root = self.build.of_root(&workspace.root)?;
+        let signers = workspace.signers(&self.approvers)?;
+        let revocations = workspace.revocations()?;
+        let is_valid = |found: &FoundBuildDir| {
+            let hash = PlanHash::read(&found.plan);
+            let approval = hash.map(|hash| workspace.approval_of(&hash, &signers, &revocations));
+            // A directory whose approval cannot be judged now stays.
+            match approval {
+                Some(Ok(Ok(approval))) => approval.id == found.approval,
+                Some(Err(_)) => true,
+                _ => false,
+            }
+        };
+        remove_ended(&of_root, is_valid).map_err(|error| {
+            CommandError::new(format!("cannot remove {}: {error}", of_root.display()))
+        })
+    }
+
+    fn remove_drafts(
+        &self,
+        workspace: &OpenedWorkspace,
+        least_age: Duration,
+    ) -> Result<(), CommandError> {
         let disk = workspace.root.disk();
         let failed =
             |error: std::io::Error| CommandError::new(format!("cannot remove the drafts: {error}"));
@@ -35,7 +80,7 @@ impl CleanArgs {
         let is_old = |path: &String| {
             let changed = std::fs::symlink_metadata(workspace.root.path().join(path));
             let changed = changed.and_then(|metadata| metadata.modified());
-            changed.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age >= self.drafts))
+            changed.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age >= least_age))
         };
         let old: Vec<_> = names
             .drafts()

@@ -55,6 +55,32 @@ impl StateDirArgs {
     }
 }
 
+/// The directory in which commands build.
+#[derive(Debug, Args)]
+pub(super) struct BuildDirArgs {
+    /// The directory in which commands of plans build [default: candor/build in $XDG_CACHE_HOME, else ~/.cache/candor/build]
+    #[arg(long, value_name = "DIR")]
+    build_dir: Option<PathBuf>,
+}
+
+impl BuildDirArgs {
+    /// Returns the absolute path of the directory, which does not have to exist.
+    pub(super) fn directory(&self) -> Result<PathBuf, CommandError> {
+        match &self.build_dir {
+            Some(given) => Ok(std::path::absolute(given)?),
+            None => {
+                let own = directory_or_default(&None, "XDG_CACHE_HOME", ".cache", "--build-dir")?;
+                Ok(own.join("build"))
+            }
+        }
+    }
+
+    /// Returns the directory of a root.
+    pub(super) fn of_root(&self, root: &Root) -> Result<PathBuf, CommandError> {
+        Ok(self.directory()?.join(root.id().to_string()))
+    }
+}
+
 /// The absolute paths of both directories; neither has to exist.
 #[derive(Debug, Clone)]
 pub(super) struct Directories {

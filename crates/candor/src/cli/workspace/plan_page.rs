@@ -57,11 +57,17 @@ fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed:
         };
         field(out, "when", when);
     }
+    let granted = phase.commands.iter().map(|pattern| command(pattern));
+    let granted: Vec<_> = granted.collect();
+    if !granted.is_empty() {
+        field(out, "commands", &one_per_line(&granted));
+        field(out, "", "(patterns of commands that the agent may run)");
+    }
     if !phase.writable.is_empty() {
         field(out, "writing", &one_per_line(&phase.writable));
     }
-    if phase.network {
-        field(out, "network", "yes");
+    if phase.network.is_granted() {
+        field(out, "network", &phase.network.to_string());
     }
     let env = phase.env.iter().map(|env| String::from(env.clone()));
     let env: Vec<_> = env.collect();

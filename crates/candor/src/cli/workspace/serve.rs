@@ -1,6 +1,6 @@
 //! `candor workspace serve`: serves the workspace tools for one role.
 
-use super::directories::{Directories, DirectoryArgs, is_in};
+use super::directories::{BuildDirArgs, Directories, DirectoryArgs, is_in};
 use super::size;
 use super::start_checks;
 use crate::cli::CommandError;
@@ -74,6 +74,8 @@ pub(in crate::cli) struct WorkspaceServeArgs {
     /// Run the commands of plans even if the kernel cannot confine them, as --sandbox none does
     #[arg(long, conflicts_with = "sandbox")]
     allow_unsandboxed_preflight: bool,
+    #[command(flatten)]
+    build: BuildDirArgs,
     #[command(flatten)]
     directories: DirectoryArgs,
 }
@@ -220,6 +222,29 @@ impl WorkspaceServeArgs {
         }
     }
 
+    /// Returns the parent of the build directories. It must be where neither agents nor their commands
+    /// reach.
+    fn build_dir(
+        &self,
+        directories: &Directories,
+        roots: &[Root],
+    ) -> Result<PathBuf, CommandError> {
+        let build = self.build.directory()?;
+        let inside = |outer: &Path| build.starts_with(outer);
+        let root = roots.iter().find(|root| is_in(root, &build));
+        let root = root.map(|root| root.path());
+        let own = [directories.config.as_path(), directories.state.as_path()];
+        let own = own.into_iter().find(|outer| inside(outer));
+        match root.or(own) {
+            None => Ok(build),
+            Some(outer) => Err(unusable(format!(
+                "the build directory {} is in {}; name another one with --build-dir",
+                build.display(),
+                outer.display()
+            ))),
+        }
+    }
+
     fn checks(
         &self,
         directories: &Directories,
@@ -234,6 +259,13 @@ impl WorkspaceServeArgs {
             path: variable("PATH").unwrap_or_else(|| String::from("/usr/local/bin:/usr/bin:/bin")),
             lang: variable("LANG").unwrap_or_else(|| String::from("C.UTF-8")),
             scratch: std::env::temp_dir(),
+            build: self.build_dir(directories, roots)?,
+            guarded: vec![
+                directories.config.clone(),
+                directories.approvers(),
+                directories.key(),
+                directories.state.clone(),
+            ],
             variable: Box::new(variable),
             least: self.least(),
             limits: Limits {

@@ -17,9 +17,30 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| String::from("write a number of bytes, such as 500MiB or 4GiB"))
 }
 
+/// Returns a size as people read it, with one digit after the point.
+pub(super) fn show(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes >> shift > 0);
+    match unit {
+        Some((name, shift)) => {
+            let tenths = (u128::from(bytes) * 10) >> shift;
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_shown_with_one_digit() {
+        assert_eq!(show(12), "12 bytes");
+        assert_eq!(show(1536), "1.5 KiB");
+        assert_eq!(show(300 << 20), "300.0 MiB");
+        assert_eq!(show(5 << 30), "5.0 GiB");
+    }
 
     #[test]
     fn units_are_binary() {

@@ -35,11 +35,10 @@ fn revocations_of(subjects: &[(RevocationTarget, i64)]) -> Revocations {
 
 #[test]
 fn approval_holds_from_its_first_instant_to_its_last() {
-    let all = [approval_file(
-        "a",
-        &sign_approval(&key(1), approval("anna")).unwrap(),
-    )];
+    let signed = sign_approval(&key(1), approval("anna")).unwrap();
+    let all = [approval_file("a", &signed)];
     let expected = ValidApproval {
+        id: signed.id(),
         approver: "anna".to_owned(),
         key_id: key(1).key_id(),
         not_after: StatementTime::at(at(2000)),

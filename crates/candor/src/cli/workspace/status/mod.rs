@@ -3,11 +3,13 @@
 mod log;
 mod text;
 
+use super::directories::BuildDirArgs;
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::size;
 use crate::cli::{CommandError, print};
 use candor_sandbox::{Level, Missing, Namespace};
 use candor_workspace::approval::{NotApproved, Signers};
+use candor_workspace::command::measure;
 use candor_workspace::lock::{self, LockError};
 use candor_workspace::plan::store::StoredPlan;
 use candor_workspace::{Role, unfinished_change};
@@ -28,6 +30,8 @@ pub(in crate::cli) struct WorkspaceStatusArgs {
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size::parse)]
     log_max: u64,
     #[command(flatten)]
+    build: BuildDirArgs,
+    #[command(flatten)]
     workspace: WorkspaceArgs,
 }
 
@@ -44,6 +48,14 @@ struct Status {
     omitted: usize,
     log: log::LogStatus,
     sandbox: SandboxStatus,
+    build: BuildStatus,
+}
+
+/// The private build directories of this workspace.
+#[derive(Serialize)]
+struct BuildStatus {
+    path: String,
+    bytes: u64,
 }
 
 /// The sandbox that this machine offers to the commands of plans.
@@ -111,7 +123,12 @@ impl WorkspaceStatusArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let workspace = self.workspace.open()?;
         let signers = workspace.signers(&self.approvers)?;
-        let status = Status::of(&workspace, &signers, self.log_max)?;
+        let build = self.build.of_root(&workspace.root)?;
+        let build = BuildStatus {
+            bytes: measure(&build),
+            path: build.display().to_string(),
+        };
+        let status = Status::of(&workspace, &signers, self.log_max, build)?;
         let text = match self.json {
             true => serde_json::to_string_pretty(&status).map_err(std::io::Error::other)? + "\n",
             false => status.text(),
@@ -125,6 +142,7 @@ impl Status {
         workspace: &OpenedWorkspace,
         signers: &Signers,
         log_max: u64,
+        build: BuildStatus,
     ) -> Result<Status, CommandError> {
         let state = workspace.existing_state()?;
         // `--json` prints these words too, so they do not change.
@@ -158,6 +176,7 @@ impl Status {
             omitted: listing.omitted,
             log,
             sandbox: SandboxStatus::probe(),
+            build,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Formats the status of a workspace for people.
 
+use super::super::size;
 use super::log::{CheckpointStatus, LogStatus, StatusLine};
 use super::{LockStatus, PlanStatus, Status};
 use crate::cli::workspace::opened::SHORT;
@@ -94,6 +95,10 @@ impl Status {
         let _ = writeln!(out, "  sandbox   {style}{}{style:#}", self.sandbox.level);
         for missing in &self.sandbox.missing {
             let _ = writeln!(out, "            without {missing}");
+        }
+        if self.build.bytes > 0 {
+            let size = size::show(self.build.bytes);
+            let _ = writeln!(out, "  builds    {size} in {}", visible(&self.build.path));
         }
     }
 

@@ -1,6 +1,56 @@
-//! The end of a command's output: bounded while it is read, and without invisible characters.
+//! The part of a command's output that is kept: its end, or its beginning and its end. Bounded while it is
+//! read, and without invisible characters.
 
 use std::fmt::Write;
+
+/// The output of a command: all of it if it is short, else its beginning and its end.
+#[derive(Debug)]
+pub(super) struct OutputParts {
+    first: Vec<u8>,
+    first_limit: usize,
+    last: OutputTail,
+}
+
+impl OutputParts {
+    /// Keeps this many bytes of the beginning and of the end; together that much is kept completely.
+    pub(super) fn new(first_limit: usize, last_limit: usize) -> Self {
+        OutputParts {
+            first: Vec::new(),
+            first_limit,
+            last: OutputTail::new(last_limit),
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let room = self.first_limit - self.first.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.first.extend_from_slice(first);
+        self.last.push(rest);
+    }
+
+    /// Returns the number of bytes that were pushed.
+    pub(super) fn total(&self) -> u64 {
+        self.first.len() as u64 + self.last.total()
+    }
+
+    /// Returns the number of bytes that are left out.
+    pub(super) fn omitted(&self) -> u64 {
+        self.last.total() - self.last.end().len() as u64
+    }
+
+    /// Returns the output as text.
+    pub(super) fn text(&self) -> String {
+        let end = self.last.end();
+        match self.omitted() {
+            0 => printable(&[self.first.as_slice(), end].concat()),
+            omitted => format!(
+                "{}\n[{omitted} bytes are left out]\n{}",
+                printable(without_first_half(&self.first)),
+                printable(without_half_character(end, true)),
+            ),
+        }
+    }
+}
 
 /// The last bytes of a stream.
 #[derive(Debug)]
@@ -34,9 +84,14 @@ impl OutputTail {
         self.total
     }
 
+    /// Returns the last bytes.
+    fn end(&self) -> &[u8] {
+        &self.bytes[self.bytes.len().saturating_sub(self.limit)..]
+    }
+
     /// Returns the end as text of at most `limit` bytes.
     pub(super) fn text(&self) -> String {
-        let end = &self.bytes[self.bytes.len().saturating_sub(self.limit)..];
+        let end = self.end();
         let cut = self.total > end.len() as u64;
         let text = printable(without_half_character(end, cut));
         let mut from = text.len().saturating_sub(self.limit);
@@ -56,6 +111,14 @@ fn without_half_character(bytes: &[u8], cut: bool) -> &[u8] {
     match cut {
         true => &bytes[rest.count()..],
         false => bytes,
+    }
+}
+
+/// Removes the beginning of a character that was cut in two at the end.
+fn without_first_half(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
     }
 }
 
@@ -110,6 +173,31 @@ mod tests {
             let text = tail.text();
             prop_assert!(text.len() <= keep);
             prop_assert!(text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_the_beginning_and_the_end(
+            parts in proptest::collection::vec("[a-z]{0,40}", 0..20),
+            first in 0usize..50,
+            last in 0usize..50,
+        ) {
+            let mut kept = OutputParts::new(first, last);
+            parts.iter().for_each(|part| kept.push(part.as_bytes()));
+            let whole = parts.concat();
+            let omitted = whole.len().saturating_sub(first + last);
+            prop_assert_eq!(kept.total(), whole.len() as u64);
+            prop_assert_eq!(kept.omitted(), omitted as u64);
+            let expected = match omitted {
+                0 => whole,
+                _ => format!(
+                    "{}\n[{omitted} bytes are left out]\n{}",
+                    &whole[..first],
+                    &whole[whole.len() - last..],
+                ),
+            };
+            prop_assert_eq!(kept.text(), expected);
         }
     }
 

@@ -1,0 +1,231 @@
+//! The governed files of one call, from before its commands start until the call is on record.
+
+use super::entry::{GovernedEntry, SavedFile, pending_entry, remove_entry, write_entry};
+use super::ignore_rules::IgnoreRules;
+use super::restore::{dir_of, restore, rules_of};
+use super::saved_bytes::{SavedBytes, read_back};
+use super::snapshot::{GovernedFile, Snapshot, SnapshotError, take_again, take_first};
+use crate::plan::Operation;
+use crate::write::{ChangeOrigin, SettleError, hash_of};
+use candor_disk::{Disk, DiskFile, Open};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+/// The governed files of one call.
+pub(crate) struct GovernedRun<D: Disk> {
+    root: D,
+    state: D,
+    entry: GovernedEntry,
+    before: Snapshot,
+    /// The directories after the commands have run.
+    dirs_after: BTreeSet<String>,
+    rules: IgnoreRules,
+}
+
+/// A governed file that commands have changed. Hashes are SHA-256 in hex; of a link, that of its target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GovernedChange {
+    pub(crate) path: String,
+    pub(crate) operation: Operation,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    pub(crate) bytes: Option<u64>,
+    /// The mode afterwards as git writes it, if there is a file.
+    pub(crate) mode: Option<&'static str>,
+    /// The target, if the path is a link afterwards.
+    pub(crate) link: Option<String>,
+}
+
+/// The governed files after commands have run.
+#[derive(Debug, Default)]
+pub(crate) struct GovernedChanges {
+    pub(crate) changes: Vec<GovernedChange>,
+    /// Things that appeared and are neither file, directory nor link, or whose names are not text.
+    pub(crate) odd: Vec<PathBuf>,
+}
+
+impl<D: Disk + Clone> GovernedRun<D> {
+    /// Lists and saves the governed files. From now on they are put back unless the call is recorded.
+    /// `tracked` are the files in git's index.
+    pub(crate) fn begin(
+        root: D,
+        state: D,
+        saved: &mut SavedBytes<D>,
+        writable: &[String],
+        tracked: BTreeSet<String>,
+        about: ChangeOrigin,
+    ) -> Result<GovernedRun<D>, SnapshotError> {
+        let mut rules = IgnoreRules::new(&root, tracked);
+        let before = take_first(&root, writable, &mut rules)?;
+        let at = |source: io::Error| match source.raw_os_error() {
+            Some(code) if code == rustix::io::Errno::FBIG.raw_os_error() => SnapshotError::TooLarge,
+            _ => SnapshotError::Io {
+                path: PathBuf::from(super::saved_bytes::DIR),
+                source,
+            },
+        };
+        let offsets = saved.save(&root, &before.files).map_err(at)?;
+        let files = before.files.iter().map(|(path, file)| {
+            let saved = SavedFile {
+                file: file.clone(),
+                offset: offsets.get(path).copied().unwrap_or_default(),
+            };
+            (path.clone(), saved)
+        });
+        let entry = GovernedEntry {
+            v: 1,
+            about,
+            writable: writable.to_vec(),
+            saved: saved.path().to_owned(),
+            files: files.collect(),
+            dirs: before.dirs.clone(),
+            tracked: rules.tracked_and_ignored().cloned().collect(),
+        };
+        write_entry(&state, &entry).map_err(at)?;
+        Ok(GovernedRun {
+            root,
+            state,
+            entry,
+            before,
+            dirs_after: BTreeSet::new(),
+            rules,
+        })
+    }
+
+    /// Returns what has changed since.
+    pub(crate) fn changes(&mut self) -> Result<GovernedChanges, SnapshotError> {
+        let now = take_again(&self.root, &self.entry.writable, &mut self.rules)?;
+        let paths: BTreeSet<&String> = self.before.files.keys().chain(now.files.keys()).collect();
+        let mut changes = Vec::new();
+        for path in paths {
+            let (before, after) = (self.before.files.get(path), now.files.get(path));
+            if before != after {
+                changes.push(change(path, before, after));
+            }
+        }
+        self.dirs_after = now.dirs;
+        Ok(GovernedChanges {
+            changes,
+            odd: now.odd,
+        })
+    }
+
+    /// Makes changes of commands durable, before they are recorded.
+    pub(crate) fn sync(&self, changes: &[GovernedChange]) -> io::Result<()> {
+        let mut dirs = BTreeSet::new();
+        for change in changes {
+            if change.bytes.is_some() {
+                self.root.open(&change.path, Open::Read)?.sync_all()?;
+            }
+            dirs.insert(dir_of(&change.path).to_owned());
+        }
+        for dir in self.dirs_after.symmetric_difference(&self.before.dirs) {
+            dirs.insert(dir_of(dir).to_owned());
+        }
+        for dir in dirs {
+            match self.root.sync_dir(&dir) {
+                // The commands have removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                synced => synced?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of a file before the commands ran, or `None` if there was no file.
+    pub(crate) fn bytes_before(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        let Some(saved) = self.entry.files.get(path) else {
+            return Ok(None);
+        };
+        match saved.file {
+            GovernedFile::File { length, .. } => {
+                let file = self.state.open(&self.entry.saved, Open::Read)?;
+                read_back(&file, saved.offset, length).map(Some)
+            }
+            GovernedFile::Link { .. } => Ok(None),
+        }
+    }
+
+    /// Puts everything back.
+    pub(crate) fn undo(mut self) -> io::Result<()> {
+        let restored = restore(&self.root, &self.state, &self.entry, &mut self.rules);
+        restored.map_err(|error| match error {
+            SettleError::Io(error) => error,
+            _ => io::Error::other("the tree has more files than can be put back"),
+        })?;
+        remove_entry(&self.state, true)
+    }
+
+    /// Leaves everything as it is, because the call is on record or nothing has changed. If a crash loses
+    /// that, it is done again.
+    pub(crate) fn keep(self) -> io::Result<()> {
+        remove_entry(&self.state, false)
+    }
+}
+
+fn change(
+    path: &str,
+    before: Option<&GovernedFile>,
+    after: Option<&GovernedFile>,
+) -> GovernedChange {
+    let hash = |file: &GovernedFile| match file {
+        GovernedFile::File { hash, .. } => hash.clone(),
+        GovernedFile::Link { target } => hash_of(target.as_bytes()),
+    };
+    let operation = match (before, after) {
+        (None, _) => Operation::Create,
+        (_, None) => Operation::Delete,
+        _ => Operation::Modify,
+    };
+    let (bytes, mode, link) = match after {
+        Some(GovernedFile::File { mode, length, .. }) => {
+            let mode = if mode & 0o111 == 0 {
+                "100644"
+            } else {
+                "100755"
+            };
+            (Some(*length), Some(mode), None)
+        }
+        Some(GovernedFile::Link { target }) => (None, None, Some(target.clone())),
+        None => (None, None, None),
+    };
+    GovernedChange {
+        path: path.to_owned(),
+        operation,
+        before: before.map(hash),
+        after: after.map(hash),
+        bytes,
+        mode,
+        link,
+    }
+}
+
+/// The governed files that were put back after the server of a call died.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) about: ChangeOrigin,
+    pub(crate) paths: Vec<String>,
+}
+
+/// Settles the entry of a dead process. `recorded` returns true if the log has the line of a call; `record`
+/// records what was put back.
+pub(crate) fn recover<D: Disk>(
+    root: &D,
+    state: &D,
+    recorded: impl FnOnce(&ChangeOrigin) -> Result<bool, SettleError>,
+    record: impl FnOnce(&Recovered) -> Result<(), SettleError>,
+) -> Result<(), SettleError> {
+    let Some(entry) = pending_entry(state)? else {
+        return Ok(());
+    };
+    if !recorded(&entry.about)? {
+        let mut rules = rules_of(root, state, &entry)?;
+        let paths = restore(root, state, &entry, &mut rules)?;
+        record(&Recovered {
+            about: entry.about.clone(),
+            paths,
+        })?;
+    }
+    Ok(remove_entry(state, true)?)
+}
