@@ -169,6 +169,7 @@ impl WorkspaceFixture {
             .arg("--state-dir")
             .arg(self.path_beside("state"))
             .args(flags)
+            .env("XDG_CACHE_HOME", self.path_beside("cache"))
             .current_dir(self.directory.root());
         command
     }

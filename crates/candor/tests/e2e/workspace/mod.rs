@@ -2,15 +2,18 @@
 //! processes find afterwards.
 
 mod arguments;
+mod build_directory;
 mod canary;
 mod codes;
 mod command_starts;
+mod commands;
 mod envelope;
 mod escapes;
 mod executed_files;
 pub(crate) mod fixture;
 mod full_disk;
 mod gates;
+mod governed_files;
 mod kernel;
 mod killed;
 mod listing;

@@ -194,6 +194,7 @@ fn weaker_machine_runs_no_command() {
     }
     without_namespaces(|| {
         let fixture = WorkspaceFixture::new();
+        fixture.write(".gitignore", "/target\n");
         let plan = fixture.allow_phase(json!({
             "allow": ["src/**"],
             "verify": [["touch", "target/ran"]],

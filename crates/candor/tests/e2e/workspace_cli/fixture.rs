@@ -63,6 +63,7 @@ impl OwnerFixture {
             .current_dir(self.workspace())
             .env("CANDOR_CONFIG_DIR", self.path("config"))
             .env("CANDOR_STATE_DIR", self.path("state"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("CLICOLOR_FORCE")
             .env("NO_COLOR", "1");
         command
