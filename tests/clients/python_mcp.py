@@ -13,7 +13,7 @@ import anyio
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CONNECTION_CLOSED
 
-STEP_LIMIT_S = 10.0
+STEP_LIMIT_S = 60.0
 
 # What the client calls the eras; left alone it probes and falls back.
 MODES = {"handshake": "legacy", "2026-07-28": "2026-07-28"}

@@ -5,7 +5,7 @@
 
 import { createInterface } from "node:readline";
 
-const STEP_LIMIT_MS = 10_000;
+const STEP_LIMIT_MS = 60_000;
 
 class StepTimeout extends Error {}
 

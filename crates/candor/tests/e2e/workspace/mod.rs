@@ -14,7 +14,7 @@ pub(crate) mod fixture;
 mod full_disk;
 mod gates;
 mod governed_files;
-mod kernel;
+pub(crate) mod kernel;
 mod killed;
 mod listing;
 mod locking;

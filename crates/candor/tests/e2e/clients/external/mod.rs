@@ -6,6 +6,7 @@
 mod agents_day;
 mod idle_peers;
 mod runner;
+mod workspace_tour;
 
 use super::cases::{self, Case, Form};
 use super::report::{Era, Expected, HANDSHAKE, STATELESS};
