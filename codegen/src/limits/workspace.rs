@@ -421,7 +421,12 @@ pub(super) fn command_limits() -> Vec<Limit> {
         MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, MAX_CONNECTIONS, MAX_GRANTS, MAX_HEADER_BYTES,
         REQUEST_TIMEOUT,
     };
-    use candor_workspace::command::{MAX_DEPTH, OUTPUT_BYTES};
+    use candor_workspace::command::{MAX_DEPTH, MAX_OUTPUT_BYTES, OUTPUT_BYTES};
+    use candor_workspace::governed::{
+        MAX_GOVERNED_BYTES, MAX_GOVERNED_CHANGES, MAX_GOVERNED_FILES,
+    };
+    use candor_workspace::plan::MAX_GRANTED_COMMANDS;
+    use candor_workspace::{MAX_STDIN, MAX_TIMEOUT_S};
     let usual = Limits::default();
     vec![
         limit(
@@ -438,6 +443,54 @@ pub(super) fn command_limits() -> Vec<Limit> {
             kib(OUTPUT_BYTES),
             "only the last part is kept",
             "the_end_of_a_hundred_megabytes_is_kept",
+        ),
+        limit(
+            "output of `run_command`",
+            kib(MAX_OUTPUT_BYTES),
+            "only the first 16 and the last 48 KiB are kept",
+            "long_output_keeps_its_beginning_and_its_end",
+        ),
+        limit(
+            "time of `run_command`",
+            format!("{MAX_TIMEOUT_S} s"),
+            "`INVALID_INPUT_VALUE`",
+            "bad_arguments_of_commands_are_refused",
+        ),
+        limit(
+            "characters on the stdin of `run_command`",
+            MAX_STDIN,
+            "`INVALID_INPUT_VALUE`",
+            "bad_arguments_of_commands_are_refused",
+        ),
+        limit(
+            "patterns of commands that a phase grants",
+            MAX_GRANTED_COMMANDS,
+            "`INVALID_INPUT_FORMAT`",
+            "each_bound_is_reported_with_its_path",
+        ),
+        limit(
+            "hosts of a phase's network",
+            candor_sandbox::MAX_HOSTS,
+            "`INVALID_INPUT_FORMAT`",
+            "each_bound_is_reported_with_its_path",
+        ),
+        limit(
+            "files in `writable` that git does not ignore",
+            MAX_GOVERNED_FILES,
+            "`PREFLIGHT_FAILED`",
+            "number_of_governed_files_is_bounded",
+        ),
+        limit(
+            "bytes in these files",
+            mib(MAX_GOVERNED_BYTES as usize),
+            "`PREFLIGHT_FAILED`",
+            "size_of_governed_files_is_bounded",
+        ),
+        limit(
+            "changes of these files in one call",
+            MAX_GOVERNED_CHANGES,
+            "put back, `PLAN_SCOPE_VIOLATION`",
+            "forbidden_things_are_put_back",
         ),
         limit(
             "memory of one of its processes",

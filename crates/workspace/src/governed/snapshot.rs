@@ -195,8 +195,11 @@ impl<D: Disk> Walk<'_, D> {
                     self.taken.dirs.insert(text);
                 }
                 Kind::File(file) => {
-                    let hash = read_hash(&file).map_err(at)?;
                     let length = file.len().map_err(at)?;
+                    if self.bytes + length > MAX_GOVERNED_BYTES {
+                        return Err(SnapshotError::TooLarge);
+                    }
+                    let hash = read_hash(&file).map_err(at)?;
                     let mode = file.mode().map_err(at)? & 0o777;
                     self.add(text, GovernedFile::File { hash, mode, length }, length)?;
                 }

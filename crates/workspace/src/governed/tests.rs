@@ -414,6 +414,25 @@ fn number_of_governed_files_is_bounded() {
     assert!(super::pending_entry(&tree.state).unwrap().is_none());
 }
 
+#[test]
+fn size_of_governed_files_is_bounded() {
+    let tree = RealTree::new();
+    let large = std::fs::File::create(tree.path("src/large")).unwrap();
+    large.set_len(super::MAX_GOVERNED_BYTES).unwrap();
+    let mut saved = SavedBytes::new(tree.state.clone(), "s");
+    let writable = [String::from("src")];
+    let (root, state) = (tree.root.clone(), tree.state.clone());
+    let begun = GovernedRun::begin(
+        root,
+        state,
+        &mut saved,
+        &writable,
+        BTreeSet::new(),
+        origin(0),
+    );
+    assert!(matches!(begun, Err(SnapshotError::TooLarge)));
+}
+
 /// Links are swapped in and out of the writable directory by another process while its difference is taken
 /// and put back. Nothing outside changes.
 #[test]

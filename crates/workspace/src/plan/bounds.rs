@@ -154,6 +154,10 @@ mod tests {
         assert_eq!(glob, long("phase[0].allow[1]", 256));
         let arg = error_of(|plan| plan["phase"][0]["verify"] = json!([["a", "a".repeat(4097)]]));
         assert_eq!(arg, long("phase[0].verify[0][1]", 4096));
+        let patterns = error_of(|plan| plan["phase"][0]["commands"] = json!(vec![["a"]; 33]));
+        assert_eq!(patterns, many("phase[0].commands", 32));
+        let hosts = error_of(|plan| plan["phase"][0]["network"] = json!(vec!["a.org"; 33]));
+        assert_eq!(hosts, many("phase[0].network", 32));
         let env = error_of(|plan| plan["phase"][0]["env"] = json!(["A", "B=".repeat(3000)]));
         assert_eq!(env, long("phase[0].env[1]", 4096));
         let policy =

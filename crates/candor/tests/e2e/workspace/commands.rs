@@ -139,7 +139,7 @@ fn ungranted_command_is_no_strike() {
 }
 
 #[test]
-fn bad_arguments_are_refused() {
+fn bad_arguments_of_commands_are_refused() {
     let fixture = WorkspaceFixture::new();
     grant(&fixture, json!([["**"]]));
     let mut client = fixture.executor(&[]);
@@ -150,6 +150,10 @@ fn bad_arguments_are_refused() {
         (json!({ "argv": [" "] }), "INVALID_INPUT_VALUE"),
         (json!({ "argv": ["a\u{0}b"] }), "INVALID_INPUT_VALUE"),
         (json!({ "argv": [long] }), "INVALID_INPUT_VALUE"),
+        (
+            json!({ "argv": ["true"], "stdin": "x".repeat(1024 * 1024 + 1) }),
+            "INVALID_INPUT_VALUE",
+        ),
         (
             json!({ "argv": ["true"], "timeout_s": 0 }),
             "INVALID_INPUT_VALUE",
