@@ -13,7 +13,6 @@ use crate::fault_parts::{
     SENTENCE_CHARS, argument_violation, bad_checkpoint_cause, bad_checkpoint_message, cause,
     client_text, named, near, os,
 };
-use crate::governed::MAX_GOVERNED_CHANGES;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
 use crate::plan::store::MAX_DRAFTS;
@@ -497,7 +496,9 @@ fn plan(failure: &PlanFailure) -> F {
 fn refused_changes(refused: &RefusedPaths) -> F {
     let (message, paths) = match refused {
         RefusedPaths::TooMany { count, paths } => (
-            format!("The commands changed {count} files, more than {MAX_GOVERNED_CHANGES}"),
+            format!(
+                "The commands changed {count} files, more or larger ones than one call may change"
+            ),
             paths,
         ),
         RefusedPaths::NotFiles(paths) => (

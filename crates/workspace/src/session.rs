@@ -1,6 +1,7 @@
 //! A session: one root, one log, from `begin_session` to the end of the process.
 
 use crate::audit_line::{self, Actor};
+use crate::command::repair_modes;
 use crate::command_starts::{self, CommandStart};
 use crate::config::Config;
 use crate::failure::{BadCheckpoint, BrokenInvariant, Failure, StartError};
@@ -301,6 +302,10 @@ impl Session {
             self.note_line(receipt);
             Ok(())
         };
+        if let Some(entry) = governed::pending_entry(&self.state)? {
+            let paths: Vec<_> = entry.paths().map(PathBuf::from).collect();
+            repair_modes(self.root.path(), &paths)?;
+        }
         let recorded = |about: &ChangeOrigin| self.has_line_of(about);
         governed::recover(&self.root.disk(), &self.state, recorded, record)
     }

@@ -3,8 +3,10 @@
 
 use super::hidden_files::{MAX_DEPTH, MAX_ENTRIES};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat, openat2,
+    renameat_with, statat,
 };
+use rustix::io::Errno;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -36,24 +38,52 @@ struct OpenDirectory {
 
 fn repair_tree(top: OwnedFd, left: &mut usize) -> io::Result<()> {
     let mut open = Vec::new();
+    let mut lifted = 0;
     open.extend(repair(&top, left)?);
     while let Some(directory) = open.last_mut() {
         let Some(name) = directory.names.pop() else {
             open.pop();
             continue;
         };
-        let Ok(handle) = openat(&directory.handle, name, HANDLE, Mode::empty()) else {
+        let Ok(handle) = openat(&directory.handle, &name, HANDLE, Mode::empty()) else {
             continue;
         };
-        open.extend(repair(&handle, left)?);
-        if open.len() > MAX_DEPTH {
-            return Err(io::Error::other(
-                "the writable paths have directories that lie too deep",
-            ));
+        let inner = repair(&handle, left)?;
+        if open.len() < MAX_DEPTH {
+            open.extend(inner);
+        } else if inner.is_some() {
+            lift(&mut open, &name, &mut lifted)?;
         }
     }
     Ok(())
 }
+
+/// Moves a directory that lies too deep up into the top one, where it is visited later. Only a hostile command
+/// makes such a directory, and a file there is not one that a plan allows.
+fn lift(open: &mut [OpenDirectory], name: &CString, lifted: &mut u64) -> io::Result<()> {
+    let (Some(top), Some(deep)) = (open.first(), open.last()) else {
+        return Ok(());
+    };
+    let free = loop {
+        *lifted += 1;
+        let free = CString::new(format!("{LIFTED}{lifted}"))?;
+        let no_replace = RenameFlags::NOREPLACE;
+        match renameat_with(&deep.handle, name, &top.handle, &free, no_replace) {
+            Err(Errno::EXIST) => {}
+            moved => {
+                moved?;
+                break free;
+            }
+        }
+    };
+    if let Some(top) = open.first_mut() {
+        top.names.push(free);
+    }
+    Ok(())
+}
+
+/// The beginning of the names of directories that were moved up.
+const LIFTED: &str = ".candor-deep-";
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -111,6 +141,32 @@ mod tests {
     use super::*;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn directories_that_lie_too_deep_are_moved_up() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path();
+        let deep: PathBuf = std::iter::once("w").chain(["d"; 300]).collect();
+        fs::create_dir_all(root.join(&deep)).unwrap();
+        let file = root.join(&deep).join("file");
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
+        repair_modes(root, &[PathBuf::from("w")]).unwrap();
+        let mut depth = 0;
+        let mut todo = vec![(root.join("w"), 1)];
+        while let Some((path, level)) = todo.pop() {
+            depth = depth.max(level);
+            for entry in fs::read_dir(path).unwrap() {
+                let entry = entry.unwrap();
+                let metadata = entry.metadata().unwrap();
+                match metadata.is_dir() {
+                    true => todo.push((entry.path(), level + 1)),
+                    false => assert_eq!(metadata.permissions().mode() & 0o7777, 0o755),
+                }
+            }
+        }
+        assert!(depth <= MAX_DEPTH + 1, "{depth}");
+    }
 
     #[test]
     fn set_ids_are_cleared_and_links_are_left() {

@@ -78,6 +78,7 @@ impl GovernedEntry {
                 .collect(),
             dirs: self.dirs.clone(),
             odd: Vec::new(),
+            is_too_large: false,
         }
     }
 }

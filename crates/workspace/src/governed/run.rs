@@ -43,6 +43,8 @@ pub(crate) struct GovernedChanges {
     pub(crate) changes: Vec<GovernedChange>,
     /// Things that appeared and are neither file, directory nor link, or whose names are not text.
     pub(crate) odd: Vec<PathBuf>,
+    /// True if there are more files or bytes than may be governed.
+    pub(crate) is_too_large: bool,
 }
 
 impl<D: Disk + Clone> GovernedRun<D> {
@@ -108,6 +110,7 @@ impl<D: Disk + Clone> GovernedRun<D> {
         Ok(GovernedChanges {
             changes,
             odd: now.odd,
+            is_too_large: now.is_too_large,
         })
     }
 

@@ -17,7 +17,7 @@ pub const MAX_GOVERNED_BYTES: u64 = 256 << 20;
 /// The maximum number of files and directories that are visited.
 const MAX_VISITED: usize = 1_000_000;
 /// The maximum depth of a governed directory below the root.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 256;
 
 /// A governed file or link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub(crate) struct Snapshot {
     pub(crate) dirs: BTreeSet<String>,
     /// Things that are neither file, directory nor link, and names that are not text.
     pub(crate) odd: Vec<PathBuf>,
+    /// True if there are more files or bytes than the maximum. Then some hashes are empty.
+    pub(crate) is_too_large: bool,
 }
 
 /// The reason why the governed files could not be listed.
@@ -101,8 +103,8 @@ fn kind_of<D: Disk>(root: &D, path: &Path) -> io::Result<Kind<D::File>> {
 struct Walk<'w, D> {
     root: &'w D,
     rules: &'w mut IgnoreRules,
-    /// True if the rules of the directories on the way are still to be read.
-    reads_rules: bool,
+    /// True before commands run: rules are still to be read, and the bounds are enforced.
+    is_first: bool,
     taken: Snapshot,
     bytes: u64,
     visited: usize,
@@ -117,11 +119,13 @@ pub(crate) fn take_first<D: Disk>(
     let taken = walk(root, writable, rules, true)?;
     match taken.odd.first() {
         Some(odd) => Err(SnapshotError::Odd(odd.clone())),
+        None if taken.is_too_large => Err(SnapshotError::TooLarge),
         None => Ok(taken),
     }
 }
 
-/// Lists the governed files again. The rules stay those from before, whatever the commands wrote.
+/// Lists the governed files again. The rules stay those from before, whatever the commands wrote. Commands may
+/// have written any number of files.
 pub(crate) fn take_again<D: Disk>(
     root: &D,
     writable: &[String],
@@ -134,19 +138,19 @@ fn walk<D: Disk>(
     root: &D,
     writable: &[String],
     rules: &mut IgnoreRules,
-    reads_rules: bool,
+    is_first: bool,
 ) -> Result<Snapshot, SnapshotError> {
     let mut walk = Walk {
         root,
         rules,
-        reads_rules,
+        is_first,
         taken: Snapshot::default(),
         bytes: 0,
         visited: 0,
     };
     for path in writable {
         let path = Path::new(path);
-        if reads_rules {
+        if is_first {
             for above in path.ancestors().skip(1) {
                 walk.rules.read(root, above);
             }
@@ -166,7 +170,8 @@ impl<D: Disk> Walk<'_, D> {
                 source,
             };
             self.visited += 1;
-            if self.visited > MAX_VISITED {
+            let is_over = self.is_first && self.taken.is_too_large;
+            if is_over || self.visited > MAX_VISITED {
                 return Err(SnapshotError::TooLarge);
             }
             let kind = kind_of(self.root, &path).map_err(at)?;
@@ -184,7 +189,7 @@ impl<D: Disk> Walk<'_, D> {
                     if path.components().count() >= MAX_DEPTH {
                         return Err(SnapshotError::TooLarge);
                     }
-                    if self.reads_rules {
+                    if self.is_first {
                         self.rules.read(self.root, &path);
                     }
                     let names = match self.root.list(&path) {
@@ -196,12 +201,15 @@ impl<D: Disk> Walk<'_, D> {
                 }
                 Kind::File(file) => {
                     let length = file.len().map_err(at)?;
-                    if self.bytes + length > MAX_GOVERNED_BYTES {
-                        return Err(SnapshotError::TooLarge);
-                    }
-                    let hash = read_hash(&file).map_err(at)?;
+                    self.bytes += length;
+                    let is_read = self.is_within_bounds(1);
+                    let hash = match is_read {
+                        true => read_hash(&file).map_err(at)?,
+                        false => String::new(),
+                    };
                     let mode = file.mode().map_err(at)? & 0o777;
-                    self.add(text, GovernedFile::File { hash, mode, length }, length)?;
+                    let file = GovernedFile::File { hash, mode, length };
+                    self.taken.files.insert(text, file);
                 }
                 Kind::Link => {
                     let target = match self.root.read_link(&path) {
@@ -209,7 +217,11 @@ impl<D: Disk> Walk<'_, D> {
                         target => target.map_err(at)?,
                     };
                     match target.to_str().map(String::from) {
-                        Some(target) => self.add(text, GovernedFile::Link { target }, 0)?,
+                        Some(target) => {
+                            self.is_within_bounds(1);
+                            let link = GovernedFile::Link { target };
+                            self.taken.files.insert(text, link);
+                        }
                         None => self.taken.odd.push(path),
                     }
                 }
@@ -219,12 +231,10 @@ impl<D: Disk> Walk<'_, D> {
         Ok(())
     }
 
-    fn add(&mut self, path: String, file: GovernedFile, length: u64) -> Result<(), SnapshotError> {
-        self.bytes += length;
-        self.taken.files.insert(path, file);
-        match self.taken.files.len() > MAX_GOVERNED_FILES || self.bytes > MAX_GOVERNED_BYTES {
-            true => Err(SnapshotError::TooLarge),
-            false => Ok(()),
-        }
+    /// Notes whether this many more files exceed the bounds. Returns false if they do.
+    fn is_within_bounds(&mut self, more: usize) -> bool {
+        let files = self.taken.files.len() + more;
+        self.taken.is_too_large |= files > MAX_GOVERNED_FILES || self.bytes > MAX_GOVERNED_BYTES;
+        !self.taken.is_too_large
     }
 }

@@ -309,9 +309,14 @@ fn judge_changes(
     chosen: &ChosenPlan,
     governed: &mut GovernedRun<RealDisk>,
 ) -> Result<Vec<GovernedChange>, Failure> {
-    let GovernedChanges { changes, odd } = governed.changes().map_err(Failure::NotGoverned)?;
+    let found = governed.changes().map_err(Failure::NotGoverned)?;
+    let GovernedChanges {
+        changes,
+        odd,
+        is_too_large,
+    } = found;
     let length: usize = changes.iter().map(|change| change.path.len()).sum();
-    if changes.len() > MAX_GOVERNED_CHANGES || length > super::MAX_PATHS_BYTES {
+    if is_too_large || changes.len() > MAX_GOVERNED_CHANGES || length > super::MAX_PATHS_BYTES {
         let paths = changes.iter().map(|change| change.path.clone());
         return Err(Failure::CommandChanges(RefusedPaths::TooMany {
             count: changes.len(),
