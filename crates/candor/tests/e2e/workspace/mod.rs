@@ -16,6 +16,7 @@ mod gates;
 mod governed_files;
 pub(crate) mod kernel;
 mod killed;
+mod killed_commands;
 mod listing;
 mod locking;
 mod many_plans;
