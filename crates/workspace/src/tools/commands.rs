@@ -113,18 +113,18 @@ pub(super) fn run_commands(
     }
     let session = &work.session;
     let phase = chosen.phase();
+    // Whoever has the turn to write may wait for the order, so nobody waits the other way round.
+    let needs_turn = !phase.writable.is_empty() && !rules.has_turn;
+    let turn = match needs_turn {
+        true => Some(session.take_turn()?),
+        false => None,
+    };
     let order = session.command_order.lock();
     let _order = order.unwrap_or_else(PoisonError::into_inner);
     let build = open_build_dir(work, chosen, rules.fresh)?;
-    let (turn, mut governed) = match phase.writable.is_empty() {
-        true => (None, None),
-        false => {
-            let turn = match rules.has_turn {
-                true => None,
-                false => Some(session.take_turn()?),
-            };
-            (turn, Some(begin_governed(work, phase)?))
-        }
+    let mut governed = match phase.writable.is_empty() {
+        true => None,
+        false => Some(begin_governed(work, phase)?),
     };
     let mut outcomes = Vec::new();
     let ran = record_start(work, phase, requests, build.is_fresh())
@@ -284,9 +284,8 @@ fn record_outcome(work: &ToolContext, index: usize, ran: &CommandOutcome) {
 fn note_subjects(work: &ToolContext, changes: &[GovernedChange]) {
     work.cx.notes.update(|notes| {
         for change in changes {
-            let own = notes.subjects.iter_mut();
-            let own = own.into_iter().find(|own| own.path == change.path);
-            match own {
+            let mut own = notes.subjects.iter_mut();
+            match own.find(|own| own.path == change.path) {
                 Some(own) => {
                     own.after.clone_from(&change.after);
                     (own.bytes, own.mode) = (change.bytes, change.mode);
