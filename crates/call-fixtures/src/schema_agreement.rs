@@ -111,7 +111,10 @@ impl<S: Server> Comparison<'_, S> {
 /// Returns values of every form that a schema refuses and that no type may take for it. They are not
 /// `null`, which an optional field takes, nor a list for an object, which is the other form of a struct.
 fn wrong_values(schema: &Value) -> Vec<Value> {
-    let form = schema["type"].as_str().unwrap_or_default();
+    let forms: Vec<_> = match &schema["type"] {
+        Value::Array(forms) => forms.iter().filter_map(Value::as_str).collect(),
+        form => form.as_str().into_iter().collect(),
+    };
     let other = [
         ("boolean", json!(true)),
         ("number", json!(7.5)),
@@ -119,7 +122,10 @@ fn wrong_values(schema: &Value) -> Vec<Value> {
         ("object", json!({})),
         ("array", json!([])),
     ];
-    let is_other = |name: &str| name != form && (form, name) != ("object", "array");
+    let is_other = |name: &str| {
+        let is_list_of_object = name == "array" && forms.contains(&"object");
+        !forms.contains(&name) && !is_list_of_object
+    };
     let mut wrong: Vec<_> = other
         .into_iter()
         .filter(|(name, _)| is_other(name))

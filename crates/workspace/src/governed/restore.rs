@@ -6,6 +6,7 @@ use super::saved_bytes::copy_back;
 use super::snapshot::{GovernedFile, take_again};
 use crate::write::SettleError;
 use candor_disk::{Disk, DiskFile, Open};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -90,10 +91,7 @@ pub(super) fn restore<D: Disk>(
         back.push(path.clone());
     }
     for dir in dirs {
-        match root.sync_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            synced => synced?,
-        }
+        sync_if_directory(root, &dir)?;
     }
     back.sort_unstable();
     Ok(back)
@@ -126,6 +124,18 @@ pub(super) fn rules_of<D: Disk>(
         }
     }
     Ok(rules)
+}
+
+/// Makes the names in a directory durable, unless it is gone or something else is there now.
+pub(super) fn sync_if_directory<D: Disk>(root: &D, dir: &str) -> io::Result<()> {
+    let is_gone = |error: &io::Error| {
+        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        kinds.contains(&error.kind()) || Errno::from_io_error(error) == Some(Errno::LOOP)
+    };
+    match root.sync_dir(dir) {
+        Err(error) if is_gone(&error) => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Returns the directory of a path.

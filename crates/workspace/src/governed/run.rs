@@ -2,7 +2,7 @@
 
 use super::entry::{GovernedEntry, SavedFile, pending_entry, remove_entry, write_entry};
 use super::ignore_rules::IgnoreRules;
-use super::restore::{dir_of, restore, rules_of};
+use super::restore::{dir_of, restore, rules_of, sync_if_directory};
 use super::saved_bytes::{SavedBytes, read_back};
 use super::snapshot::{GovernedFile, Snapshot, SnapshotError, take_again, take_first};
 use crate::plan::Operation;
@@ -127,11 +127,7 @@ impl<D: Disk + Clone> GovernedRun<D> {
             dirs.insert(dir_of(dir).to_owned());
         }
         for dir in dirs {
-            match self.root.sync_dir(&dir) {
-                // The commands have removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                synced => synced?,
-            }
+            sync_if_directory(&self.root, &dir)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_sim_disk::{SimDisk, Subdirectory, Trials};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
 const LOG: &str = "log";
@@ -96,7 +97,8 @@ fn command(root: &Subdirectory, number: u64) -> Option<()> {
         root.create_dir("src/new", 0o755).ok()?;
         write(root, "src/new/d", "new d")?;
         // Rules that a command writes do not hold for itself.
-        return write(root, "src/.gitignore", "*\n");
+        write(root, "src/.gitignore", "*.hidden\n")?;
+        return write(root, "src/f.hidden", "new f");
     }
     root.unlink("src/new/d").ok()?;
     write(root, "src/e", "new e")
@@ -143,31 +145,39 @@ fn try_workload(disk: &SimDisk) -> Option<()> {
     saved.remove().ok()
 }
 
-fn log_lines(disk: &SimDisk) -> Vec<Value> {
-    let lines = lines(disk.clone(), LOG, 1).unwrap();
-    let lines = lines.map(|line| serde_json::from_slice(&line.unwrap().bytes).unwrap());
+fn log_lines(disk: &SimDisk) -> io::Result<Vec<Value>> {
+    let lines = lines(disk.clone(), LOG, 1)?;
+    let lines = lines.map(|line| Ok(serde_json::from_slice(&line?.bytes)?));
     lines.collect()
 }
 
-fn check(disk: &SimDisk, marks: &[String]) {
-    let log = open_log(disk).unwrap();
+/// Returns true if the log has the line of a call that was made.
+fn is_recorded(disk: &SimDisk, log: &Log, about: &ChangeOrigin) -> Result<bool, SettleError> {
+    log.settle_blocking().map_err(SettleError::Log)?;
+    let is_own = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
+    Ok(log_lines(disk)?.iter().any(is_own))
+}
+
+/// Puts back what a dead process left, on record.
+fn settle(disk: &SimDisk) -> Result<(), SettleError> {
+    let log = Log::open(disk.clone(), LOG, LogOptions::default()).map_err(SettleError::Log)?;
     let root = Subdirectory(disk.clone(), "ws");
     let state = Subdirectory(disk.clone(), "state");
-    let recorded = |about: &ChangeOrigin| {
-        log.settle_blocking().map_err(SettleError::Log)?;
-        let is_own = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
-        Ok(log_lines(disk).iter().any(is_own))
-    };
+    let recorded = |about: &ChangeOrigin| is_recorded(disk, &log, about);
     recover(&root, &state, recorded, |recovered| {
         let line = json!({ "call": recovered.about.request_id, "ok": false });
         log.append_blocking(members(line))
             .map_err(SettleError::Log)?;
         Ok(())
     })
-    .unwrap();
+}
+
+fn check(disk: &SimDisk, marks: &[String]) {
+    settle(disk).unwrap();
+    let state = Subdirectory(disk.clone(), "state");
     remove_abandoned(&state).unwrap();
     assert!(super::pending_entry(&state).unwrap().is_none());
-    let lines = log_lines(disk);
+    let lines = log_lines(disk).unwrap();
     let is_done = lines
         .iter()
         .any(|line| line["call"] == "0" && line["ok"] == true);
@@ -178,9 +188,10 @@ fn check(disk: &SimDisk, marks: &[String]) {
             ("src/old/c", "old c"),
         ]),
         true => files(&[
-            ("src/.gitignore", "*\n"),
+            ("src/.gitignore", "*.hidden\n"),
             ("src/a", "new a 0"),
             ("src/b", "old b"),
+            ("src/f.hidden", "new f"),
             ("src/new/d", "new d"),
         ]),
     };
@@ -218,28 +229,8 @@ fn putting_back_can_be_interrupted_anywhere() {
         disk.fail_at(number, DiskFault::Crash);
         workload(&disk);
         let crashed = disk.after(Survival::Everything);
-        let settle = |disk: &SimDisk| {
-            let (root, state) = (
-                Subdirectory(disk.clone(), "ws"),
-                Subdirectory(disk.clone(), "state"),
-            );
-            let Some(log) = open_log(disk) else {
-                return;
-            };
-            let recorded = |about: &ChangeOrigin| {
-                log.settle_blocking().map_err(SettleError::Log)?;
-                let is_own = |line: &Value| line["call"] == about.request_id && line["ok"] == true;
-                Ok(log_lines(disk).iter().any(is_own))
-            };
-            let _ = recover(&root, &state, recorded, |recovered| {
-                let line = json!({ "call": recovered.about.request_id, "ok": false });
-                log.append_blocking(members(line))
-                    .map_err(SettleError::Log)?;
-                Ok(())
-            });
-        };
         let trials = Trials::new().starting_from(&crashed).images(2).rounds(1);
-        trials.run(settle, check).unwrap();
+        trials.run(|disk| drop(settle(disk)), check).unwrap();
     }
 }
 
@@ -477,7 +468,10 @@ fn swapped_links_lead_nowhere() {
                 origin(0),
             );
             if let Ok(mut run) = begun {
-                let _ = fs::write(tree.path("aside/a"), "changed");
+                // The change of a command, wherever the directory is now.
+                if let Ok(file) = tree.root.open("aside/a", Open::Edit) {
+                    let _ = file.write_all_at(b"changed", 0);
+                }
                 let _ = run.changes();
                 let _ = run.undo();
             }

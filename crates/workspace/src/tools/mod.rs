@@ -234,6 +234,7 @@ mod tests {
             "operations": ["create"],
             "verify": [["cargo", "test"]],
             "preflight": "each_write",
+            "commands": [["cargo", "**"]],
             "writable": ["target"],
             "network": true,
             "env": ["PATH"],

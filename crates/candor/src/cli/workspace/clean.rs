@@ -40,7 +40,9 @@ impl CleanArgs {
             1 => String::from("1 build directory removed"),
             count => format!("{count} build directories removed"),
         };
-        print(format!("{detail}\n").as_bytes())?;
+        if builds > 0 || self.drafts.is_none() {
+            print(format!("{detail}\n").as_bytes())?;
+        }
         match self.drafts {
             Some(age) => self.remove_drafts(&workspace, age),
             None => Ok(()),

@@ -17,6 +17,7 @@ fn base(tool: &str, fixture: &WorkspaceFixture) -> Value {
         "move_file" => json!({ "from": "src/a.txt", "to": "src/b", "previous_hash": hash }),
         "read_file" => json!({ "path": "src/a.txt" }),
         "read_plan" | "wait_for_approval" => json!({ "plan_hash": hash }),
+        "run_command" => json!({ "argv": ["true"] }),
         "search_files" => json!({ "pattern": "x" }),
         "write_failure_report" => json!({ "title": "t", "body": "b" }),
         "write_file" => json!({ "path": "src/b", "content": "x" }),

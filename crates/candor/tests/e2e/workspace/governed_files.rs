@@ -111,7 +111,7 @@ fn p6_policy_judges_what_commands_write() {
     );
     assert_eq!(
         (failed.code(), failed.effect()),
-        ("POLICY_VIOLATION", "none")
+        ("RUST_POLICY_VIOLATION", "none")
     );
     assert!(!fixture.path("src/new.rs").exists());
     let token = format!("ghp_{}", "a1B2".repeat(9));
@@ -151,6 +151,13 @@ fn forbidden_things_are_put_back() {
     }
     let inside = client.call_ok("run_command", bash("ln -s b.txt src/in"));
     assert_eq!(inside["changes"][0]["path"], "src/in");
+    let huge = "mkdir src/many && cd src/many && seq 10001 | xargs touch; cd ..; \
+        perl -e 'for (1..300) { mkdir \"d\"; chdir \"d\" }'";
+    let huge = client.call_err("run_command", bash(huge));
+    assert_eq!(
+        (huge.code(), huge.effect()),
+        ("PLAN_SCOPE_VIOLATION", "none")
+    );
     let many = client.call_err(
         "run_command",
         bash("for i in $(seq 501); do echo > src/$i; done"),
@@ -167,12 +174,8 @@ fn setuid_bits_do_not_stay() {
     let fixture = fixture(json!(["src/**"]), &json!({}));
     let mut client = fixture.executor(&[]);
     // The mode argument of openat2 passes every filter of system calls.
-    let script = "python3 - <<'END'\n\
-        import ctypes, struct, os\n\
-        how = struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o4755, 0)\n\
-        for name in (b'src/own', b'src/x.log'):\n  \
-        ctypes.CDLL(None).syscall(437, -100, name, how, len(how))\n\
-        END";
+    let script = "perl -e 'syscall(437, -100, $_, pack(\"QQQ\", 0101, 04755, 0), 24) \
+        for \"src/own\", \"src/x.log\"'";
     client.call_ok("run_command", bash(script));
     for path in ["src/own", "src/x.log"] {
         let mode = fs::metadata(fixture.path(path)).map(|found| found.mode() & 0o7777);

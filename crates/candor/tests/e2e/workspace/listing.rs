@@ -40,6 +40,7 @@ fn each_role_lists_its_own_tools() {
                 "apply_changes",
                 "delete_file",
                 "move_file",
+                "run_command",
                 "run_preflight",
                 "write_file",
             ],

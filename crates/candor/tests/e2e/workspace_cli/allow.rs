@@ -43,7 +43,7 @@ fn allow_writes_shows_and_signs_a_plan() {
       runs       make 'a test'
       when       after each write, which is undone if one fails
       writing    out
-      network    yes
+      network    every public host, on every port
       with       CI=true
       policy     rust-strict
       warning    phase[0].writable[0] the commands may change files of the tree
