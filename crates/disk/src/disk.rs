@@ -69,6 +69,14 @@ pub trait Disk: Send + Sync + 'static {
     }
 }
 
+/// A mark of one state of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    pub inode: u64,
+    /// The time of the last change of the bytes or the metadata, in seconds and nanoseconds.
+    pub changed: (i64, i64),
+}
+
 /// A file that is open on a [`Disk`].
 pub trait DiskFile: Send + Sync + 'static {
     /// Returns the length in bytes.
@@ -102,6 +110,11 @@ pub trait DiskFile: Send + Sync + 'static {
 
     /// Sets the permission bits; durable after [`sync_all`](DiskFile::sync_all).
     fn set_mode(&self, mode: u32) -> io::Result<()>;
+
+    /// Returns a mark that is different after every change of the file, or `None` if the disk has none.
+    fn stamp(&self) -> io::Result<Option<FileStamp>> {
+        Ok(None)
+    }
 
     /// Makes bytes and length durable.
     fn sync_data(&self) -> io::Result<()>;

@@ -1,6 +1,6 @@
 //! The real disk, below one directory that is held open.
 
-use crate::disk::{Disk, DiskFile, Open};
+use crate::disk::{Disk, DiskFile, FileStamp, Open};
 use crate::names::names;
 use rustix::fs::{AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -208,6 +208,14 @@ impl DiskFile for RealFile {
         self.file.set_permissions(Permissions::from_mode(mode))
     }
 
+    fn stamp(&self) -> io::Result<Option<FileStamp>> {
+        let metadata = self.file.metadata()?;
+        Ok(Some(FileStamp {
+            inode: metadata.ino(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }))
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
     }
@@ -354,6 +362,17 @@ mod tests {
         assert!(!second.try_lock().unwrap());
         drop(first);
         assert!(second.try_lock().unwrap());
+    }
+
+    #[test]
+    fn stamp_follows_every_change() {
+        let (_dir, disk) = fresh();
+        let file = disk.open("f", Open::CreateNew(0o600)).unwrap();
+        let first = file.stamp().unwrap();
+        assert!(first.is_some());
+        assert_eq!(disk.open("f", Open::Read).unwrap().stamp().unwrap(), first);
+        let other = disk.open("g", Open::CreateNew(0o600)).unwrap();
+        assert_ne!(other.stamp().unwrap(), first);
     }
 
     #[test]

@@ -76,6 +76,7 @@ impl GovernedEntry {
             files: files
                 .map(|(path, saved)| (path.clone(), saved.file.clone()))
                 .collect(),
+            stamps: BTreeMap::new(),
             dirs: self.dirs.clone(),
             odd: Vec::new(),
             is_too_large: false,

@@ -3,7 +3,7 @@
 use super::entry::GovernedEntry;
 use super::ignore_rules::IgnoreRules;
 use super::saved_bytes::copy_back;
-use super::snapshot::{GovernedFile, take_again};
+use super::snapshot::{GovernedFile, Snapshot, take_again};
 use crate::write::SettleError;
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
@@ -17,18 +17,19 @@ const DIR_MODE: u32 = 0o755;
 /// The beginning of the names of files that are about to be put back.
 const ASIDE: &str = ".candor-back-";
 
-/// Puts everything back; durable when this returns. Returns the paths that had to be.
+/// Puts everything back; durable when this returns. Returns the paths that had to be. `before` are the files of
+/// the entry, with their stamps if these are known.
 pub(super) fn restore<D: Disk>(
     root: &D,
     state: &D,
     entry: &GovernedEntry,
+    before: &Snapshot,
     rules: &mut IgnoreRules,
 ) -> Result<Vec<String>, SettleError> {
     let now = take_again(root, &entry.writable, rules).map_err(|error| match error {
         super::SnapshotError::Io { source, .. } => SettleError::Io(source),
         _ => SettleError::Contradiction,
     })?;
-    let before = entry.snapshot();
     let mut back = Vec::new();
     let mut dirs = BTreeSet::new();
     let mut touch = |path: &str| {
@@ -60,14 +61,24 @@ pub(super) fn restore<D: Disk>(
     }
     for dir in before.dirs.difference(&now.dirs) {
         root.create_dir(dir, DIR_MODE)?;
-        touch(dir);
     }
+    if before.stamps.is_empty() {
+        // The names of an earlier attempt may not be durable yet.
+        before.dirs.iter().for_each(|dir| touch(dir));
+    }
+    before.dirs.difference(&now.dirs).for_each(|dir| touch(dir));
+    let touched: BTreeSet<&String> = now.touched_since(before).collect();
     let saved = match state.open(&entry.saved, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         opened => Some(opened?),
     };
     for (index, (path, was)) in entry.files.iter().enumerate() {
         if now.files.get(path) == Some(&was.file) {
+            if touched.contains(path) {
+                // The bytes are right, but perhaps not on the disk.
+                root.open(path, Open::Read)?.sync_all()?;
+                touch(path);
+            }
             continue;
         }
         let aside = match dir_of(path) {

@@ -18,8 +18,8 @@ pub(crate) struct GovernedRun<D: Disk> {
     state: D,
     entry: GovernedEntry,
     before: Snapshot,
-    /// The directories after the commands have run.
-    dirs_after: BTreeSet<String>,
+    /// The files after the commands have run.
+    after: Snapshot,
     rules: IgnoreRules,
 }
 
@@ -90,7 +90,7 @@ impl<D: Disk + Clone> GovernedRun<D> {
             state,
             entry,
             before,
-            dirs_after: BTreeSet::new(),
+            after: Snapshot::default(),
             rules,
         })
     }
@@ -106,30 +106,31 @@ impl<D: Disk + Clone> GovernedRun<D> {
                 changes.push(change(path, before, after));
             }
         }
-        self.dirs_after = now.dirs;
+        let odd = now.odd.clone();
+        let is_too_large = now.is_too_large;
+        self.after = now;
         Ok(GovernedChanges {
             changes,
-            odd: now.odd,
-            is_too_large: now.is_too_large,
+            odd,
+            is_too_large,
         })
     }
 
-    /// Makes changes of commands durable, before they are recorded.
-    pub(crate) fn sync(&self, changes: &[GovernedChange]) -> io::Result<()> {
+    /// Makes everything durable that commands wrote, before it is recorded.
+    pub(crate) fn sync(&self) -> io::Result<()> {
         let mut dirs = BTreeSet::new();
-        for change in changes {
-            if change.bytes.is_some() {
-                self.root.open(&change.path, Open::Read)?.sync_all()?;
-            }
-            dirs.insert(dir_of(&change.path).to_owned());
+        for path in self.after.touched_since(&self.before) {
+            self.root.open(path, Open::Read)?.sync_all()?;
+            dirs.insert(dir_of(path).to_owned());
         }
-        for dir in self.dirs_after.symmetric_difference(&self.before.dirs) {
-            dirs.insert(dir_of(dir).to_owned());
-        }
-        for dir in dirs {
-            sync_if_directory(&self.root, &dir)?;
-        }
-        Ok(())
+        let (before, after) = (&self.before, &self.after);
+        let is_other = |path: &&String| before.files.get(*path) != after.files.get(*path);
+        let paths = before.files.keys().chain(after.files.keys());
+        dirs.extend(paths.filter(is_other).map(|path| dir_of(path).to_owned()));
+        let other_dirs = after.dirs.symmetric_difference(&before.dirs);
+        dirs.extend(other_dirs.map(|dir| dir_of(dir).to_owned()));
+        dirs.iter()
+            .try_for_each(|dir| sync_if_directory(&self.root, dir))
     }
 
     /// Returns the bytes of a file before the commands ran, or `None` if there was no file.
@@ -148,7 +149,14 @@ impl<D: Disk + Clone> GovernedRun<D> {
 
     /// Puts everything back.
     pub(crate) fn undo(mut self) -> io::Result<()> {
-        let restored = restore(&self.root, &self.state, &self.entry, &mut self.rules);
+        let before = &self.before;
+        let restored = restore(
+            &self.root,
+            &self.state,
+            &self.entry,
+            before,
+            &mut self.rules,
+        );
         restored.map_err(|error| match error {
             SettleError::Io(error) => error,
             _ => io::Error::other("the tree has more files than can be put back"),
@@ -220,7 +228,9 @@ pub(crate) fn recover<D: Disk>(
     };
     if !recorded(&entry.about)? {
         let mut rules = rules_of(root, state, &entry)?;
-        let paths = restore(root, state, &entry, &mut rules)?;
+        // Without stamps, every file counts as written since.
+        let before = entry.snapshot();
+        let paths = restore(root, state, &entry, &before, &mut rules)?;
         record(&Recovered {
             about: entry.about.clone(),
             paths,

@@ -2,7 +2,7 @@
 
 use super::ignore_rules::IgnoreRules;
 use crate::write::read_hash;
-use candor_disk::{Disk, DiskFile, Open};
+use candor_disk::{Disk, DiskFile, FileStamp, Open};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +37,31 @@ pub(crate) enum GovernedFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Snapshot {
     pub(crate) files: BTreeMap<String, GovernedFile>,
+    /// The stamps of the regular files.
+    pub(crate) stamps: BTreeMap<String, FileStamp>,
     pub(crate) dirs: BTreeSet<String>,
     /// Things that are neither file, directory nor link, and names that are not text.
     pub(crate) odd: Vec<PathBuf>,
     /// True if there are more files or bytes than the maximum. Then some hashes are empty.
     pub(crate) is_too_large: bool,
+}
+
+impl Snapshot {
+    /// Returns the regular files that may have been written since an earlier moment, even if their bytes are
+    /// the same: then the bytes may not be durable.
+    pub(super) fn touched_since<'s>(
+        &'s self,
+        earlier: &'s Snapshot,
+    ) -> impl Iterator<Item = &'s String> {
+        let files = self.files.iter().filter_map(|(path, file)| match file {
+            GovernedFile::File { .. } => Some(path),
+            GovernedFile::Link { .. } => None,
+        });
+        files.filter(|path| {
+            let now = self.stamps.get(*path);
+            now.is_none() || now != earlier.stamps.get(*path)
+        })
+    }
 }
 
 /// The reason why the governed files could not be listed.
@@ -208,6 +228,9 @@ impl<D: Disk> Walk<'_, D> {
                         false => String::new(),
                     };
                     let mode = file.mode().map_err(at)? & 0o777;
+                    if let Some(stamp) = file.stamp().map_err(at)? {
+                        self.taken.stamps.insert(text.clone(), stamp);
+                    }
                     let file = GovernedFile::File { hash, mode, length };
                     self.taken.files.insert(text, file);
                 }

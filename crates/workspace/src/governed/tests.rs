@@ -129,8 +129,8 @@ fn try_workload(disk: &SimDisk) -> Option<()> {
         let ran = command(&root, number);
         let changes = run.changes();
         if number == 0 && ran.is_some() {
-            let changes = changes.ok()?.changes;
-            run.sync(&changes).ok()?;
+            changes.ok()?;
+            run.sync().ok()?;
             let line = json!({ "call": number.to_string(), "ok": true });
             log.append_blocking(members(line)).ok()?;
             disk.mark(format!("done {number}"));

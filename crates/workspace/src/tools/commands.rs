@@ -384,7 +384,7 @@ fn judge_changes(
         doubtful.extend(judge.check_policy(&change.path, &after, before)?);
     }
     judge.check_doubtful(doubtful, &[])?;
-    governed.sync(&changes)?;
+    governed.sync()?;
     Ok(changes)
 }
 

@@ -164,7 +164,7 @@ fn bad_arguments_of_commands_are_refused() {
         ),
         (
             json!({ "argv": ["true"], "cwd": "missing" }),
-            "PATH_NOT_FOUND",
+            "FILE_NOT_FOUND",
         ),
         (
             json!({ "argv": ["true"], "cwd": "src/a.txt" }),

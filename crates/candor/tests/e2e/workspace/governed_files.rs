@@ -174,8 +174,9 @@ fn setuid_bits_do_not_stay() {
     let fixture = fixture(json!(["src/**"]), &json!({}));
     let mut client = fixture.executor(&[]);
     // The mode argument of openat2 passes every filter of system calls.
-    let script = "perl -e 'syscall(437, -100, $_, pack(\"QQQ\", 0101, 04755, 0), 24) \
-        for \"src/own\", \"src/x.log\"'";
+    let script = "perl -e 'for my $name (\"src/own\", \"src/x.log\") { \
+        my $path = \"$name\\0\"; my $how = pack(\"QQQ\", 0101, 04755, 0); \
+        syscall(437, -100, $path, $how, 24) }'";
     client.call_ok("run_command", bash(script));
     for path in ["src/own", "src/x.log"] {
         let mode = fs::metadata(fixture.path(path)).map(|found| found.mode() & 0o7777);
