@@ -128,7 +128,14 @@ impl Fingerprint {
 
 /// The modes and owners of some paths, without their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModeList(Vec<(PathBuf, Option<(u32, u32, u32)>)>);
+pub struct ModeList(Vec<(PathBuf, Option<FileMode>)>);
+
+/// The mode and the owner of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileMode {
+    mode: u32,
+    owner: (u32, u32),
+}
 
 impl ModeList {
     /// Notes the modes of these paths. Links are not followed.
@@ -148,7 +155,7 @@ impl ModeList {
             if let (Some(before), Some(now)) = (before, now)
                 && *before != now
             {
-                set_mode(path, before.0);
+                set_mode(path, before.mode);
                 changed.push(path.clone());
             }
         }
@@ -156,9 +163,12 @@ impl ModeList {
     }
 }
 
-fn mode_of(path: &Path) -> Option<(u32, u32, u32)> {
+fn mode_of(path: &Path) -> Option<FileMode> {
     let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some((found.st_mode, found.st_uid, found.st_gid))
+    Some(FileMode {
+        mode: found.st_mode,
+        owner: (found.st_uid, found.st_gid),
+    })
 }
 
 /// Sets the mode of a file or directory, but of nothing that a link leads to.
@@ -228,7 +238,7 @@ mod tests {
         assert!(modes.restore().is_empty());
         let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o7777;
         fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
-        assert_eq!(modes.restore(), [file.clone()]);
+        assert_eq!(modes.restore(), std::slice::from_ref(&file));
         assert_eq!(mode(), 0o600);
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         before.restore_modes(std::slice::from_ref(&file));
