@@ -261,6 +261,9 @@ pub(super) fn plan_limits() -> Vec<Limit> {
         MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PLAN_BYTES, MAX_REASON_BYTES,
         MAX_TITLE_BYTES, MAX_WRITABLE,
     };
+    use candor_workspace::repository::{
+        GIT_TIMEOUT, MAX_CACHED_COMMITS, MAX_FILE_LIST, MAX_PACKED_REFS, MAX_ROOT_COMMITS,
+    };
     vec![
         limit(
             "plans that wait for approval",
@@ -383,7 +386,37 @@ pub(super) fn plan_limits() -> Vec<Limit> {
             "inconsistent_members_are_refused",
         ),
         limit(
-            "revocations of a workspace",
+            "root commits of a repository that approvals are bound to",
+            MAX_ROOT_COMMITS,
+            "approvals are not bound to the repository; one that is does not hold",
+            "identity_has_one_notation",
+        ),
+        limit(
+            "`packed-refs` of a repository",
+            mib(MAX_PACKED_REFS),
+            "as above",
+            "hostile_git_directory_is_bounded",
+        ),
+        limit(
+            "seconds of git, to find the root commits",
+            GIT_TIMEOUT.as_secs(),
+            "as above; tried again after a minute",
+            "output_and_time_are_bounded",
+        ),
+        limit(
+            "list of tracked files that is counted",
+            mib(MAX_FILE_LIST),
+            "`at least` before the number",
+            "output_and_time_are_bounded",
+        ),
+        limit(
+            "commits whose root commits are remembered",
+            MAX_CACHED_COMMITS,
+            "the others are forgotten and found again",
+            "entries_are_bounded",
+        ),
+        limit(
+            "revocations of a workspace, and of approvals that are bound to no path",
             MAX_REVOCATIONS,
             "`INVARIANT_VIOLATION`, nothing is approved",
             "too_many_revocations_are_refused",

@@ -36,6 +36,7 @@ pub mod policy;
 pub mod protected;
 pub mod reading;
 mod report_history;
+pub mod repository;
 mod role;
 mod sandbox_record;
 mod server;

@@ -14,6 +14,7 @@ use crate::loose_files::find_loose;
 use crate::notes::Notes;
 use crate::path::Root;
 use crate::plan_cache::PlanCache;
+use crate::repository::RepositoryReader;
 use crate::role::Role;
 use crate::state::{self, LOG};
 use crate::write::{
@@ -63,6 +64,7 @@ pub(crate) struct Session {
     /// True if the lock was seen: a person who removes it removes the strikes too.
     was_locked: AtomicBool,
     pub(crate) plan_cache: PlanCache,
+    pub(crate) repository: RepositoryReader,
     writing: Arc<WriteQueue<RealDisk>>,
     actor: Actor,
     clock: Arc<dyn Clock>,
@@ -193,6 +195,7 @@ impl Session {
             strikes: AtomicU32::new(0),
             was_locked: AtomicBool::new(false),
             plan_cache: PlanCache::default(),
+            repository: RepositoryReader::new(root.path(), directory, config.checks.path.clone()),
             actor,
             clock,
             last: AtomicU64::new(last),

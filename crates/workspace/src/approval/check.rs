@@ -4,18 +4,22 @@ use super::key::KeyId;
 use super::revocation::{RevocationInfo, Revocations};
 use super::signed::{SignedError, SignedStatement};
 use super::signers::{SignerTrust, Signers};
-use super::statement::{Approval, StatementTime};
+use super::statement::{Approval, ApprovalBinding, StatementTime};
 use super::store::ApprovalFile;
 use crate::plan::PlanHash;
+use crate::repository::{RepositoryError, RootCommits};
 use candor_fault::Timestamp;
 use std::fmt;
 
 /// Everything that the answer depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ApprovalQuery<'a> {
     pub plan: &'a PlanHash,
     /// The canonical absolute path of the workspace.
     pub root: &'a str,
+    /// Returns the root commits that HEAD of the workspace reaches. It is called only if an approval that
+    /// holds otherwise is bound to a repository.
+    pub repository: &'a dyn Fn() -> Result<RootCommits, RepositoryError>,
     pub now: Timestamp,
     pub signers: &'a Signers,
     /// The approvals of the plan that were found.
@@ -32,6 +36,7 @@ pub struct ValidApproval {
     pub key_id: KeyId,
     /// The last instant at which it is valid.
     pub not_after: StatementTime,
+    pub binding: ApprovalBinding,
 }
 
 /// The reason why a plan is not approved. If several approvals are invalid, the one that came
@@ -75,6 +80,21 @@ pub enum NotApproved {
         root: String,
         approver: String,
     },
+    /// The approval is for a repository, and the one of this workspace is not known.
+    UnknownRepository {
+        /// The repository of the approval.
+        repository: RootCommits,
+        why: RepositoryError,
+        approver: String,
+    },
+    /// The approval is for another repository.
+    OtherRepository {
+        /// The repository of the approval.
+        repository: RootCommits,
+        /// The repository of this workspace.
+        here: RootCommits,
+        approver: String,
+    },
     /// The approval was signed in the future.
     NotYet {
         at: StatementTime,
@@ -95,6 +115,14 @@ pub enum NotApproved {
 }
 
 impl NotApproved {
+    /// Returns true if an approval has not ended, and holds again when HEAD reaches its root commits.
+    pub fn is_about_repository(&self) -> bool {
+        matches!(
+            self,
+            NotApproved::UnknownRepository { .. } | NotApproved::OtherRepository { .. }
+        )
+    }
+
     fn nearness(&self) -> u8 {
         match self {
             NotApproved::Draft => 0,
@@ -105,9 +133,11 @@ impl NotApproved {
             NotApproved::OtherName { .. } => 5,
             NotApproved::KeyNotValid { .. } => 6,
             NotApproved::OtherRoot { .. } => 7,
-            NotApproved::NotYet { .. } => 8,
-            NotApproved::Expired { .. } => 9,
-            NotApproved::Revoked { .. } => 10,
+            NotApproved::UnknownRepository { .. } => 8,
+            NotApproved::OtherRepository { .. } => 9,
+            NotApproved::NotYet { .. } => 10,
+            NotApproved::Expired { .. } => 11,
+            NotApproved::Revoked { .. } => 12,
         }
     }
 }
@@ -137,6 +167,22 @@ impl fmt::Display for NotApproved {
             NotApproved::OtherRoot { root, approver } => {
                 write!(out, "{approver:?} approved the plan for {root:?} only")
             }
+            NotApproved::UnknownRepository {
+                repository,
+                why,
+                approver,
+            } => write!(
+                out,
+                "{approver:?} approved the plan for the repository {repository} only, and that of this workspace is not known: {why}"
+            ),
+            NotApproved::OtherRepository {
+                repository,
+                here,
+                approver,
+            } => write!(
+                out,
+                "{approver:?} approved the plan for the repository {repository} only, and HEAD of this workspace belongs to {here}"
+            ),
             NotApproved::NotYet { at, approver } => {
                 write!(out, "the approval of {approver:?} begins at {at}")
             }
@@ -191,12 +237,15 @@ fn judge(question: &ApprovalQuery<'_>, found: &ApprovalFile) -> Result<ValidAppr
         return Err(NotApproved::OtherPlan { file, plan });
     }
     judge_signer(question, signed)?;
+    judge_root(question, signed.statement())?;
     judge_span(question, signed)?;
+    judge_repository(question, signed.statement())?;
     Ok(ValidApproval {
         id: signed.id(),
         approver: signed.statement().approver.clone(),
         key_id: signed.key_id(),
         not_after: signed.statement().not_after,
+        binding: signed.statement().binding.clone(),
     })
 }
 
@@ -218,17 +267,45 @@ fn judge_signer(
     }
 }
 
-/// Checks that the approval is for this root and this time, and was not revoked.
+/// Checks that the approval is for this root.
+fn judge_root(question: &ApprovalQuery<'_>, statement: &Approval) -> Result<(), NotApproved> {
+    match &statement.binding.root {
+        Some(root) if root != question.root => Err(NotApproved::OtherRoot {
+            root: root.clone(),
+            approver: statement.approver.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the approval is for this repository. It is checked last, because git may have to run.
+fn judge_repository(question: &ApprovalQuery<'_>, statement: &Approval) -> Result<(), NotApproved> {
+    let Some(repository) = &statement.binding.repository else {
+        return Ok(());
+    };
+    let (repository, approver) = (repository.clone(), statement.approver.clone());
+    match (question.repository)() {
+        Ok(here) if repository.is_part_of(&here) => Ok(()),
+        Ok(here) => Err(NotApproved::OtherRepository {
+            repository,
+            here,
+            approver,
+        }),
+        Err(why) => Err(NotApproved::UnknownRepository {
+            repository,
+            why,
+            approver,
+        }),
+    }
+}
+
+/// Checks that the approval is for this time, and was not revoked.
 fn judge_span(
     question: &ApprovalQuery<'_>,
     signed: &SignedStatement<Approval>,
 ) -> Result<(), NotApproved> {
     let statement = signed.statement();
     let approver = statement.approver.clone();
-    if statement.root != question.root {
-        let root = statement.root.clone();
-        return Err(NotApproved::OtherRoot { root, approver });
-    }
     if let Some(RevocationInfo { by, at, .. }) = question.revocations.of(signed) {
         return Err(NotApproved::Revoked { by, at });
     }

@@ -3,10 +3,11 @@
 //! Every signature is an SSHSIG of namespace [`NAMESPACE`] over the canonical JSON of a statement,
 //! so our own keys and any SSH key are one thing, and `ssh-keygen -Y verify` checks what we check.
 //!
-//! An approval speaks for one plan, one root and one span of time. A revocation takes back the
-//! approvals of a plan that were made at or before it, or everything that a key ever approved; it
-//! lies in the state directory, so that restoring an old approval file restores nothing. An
-//! approval made later is a new one. An approval from the future is worth nothing until then.
+//! An approval is for one plan and one span of time, and bound to a root, to a repository or to both.
+//! Version 1 is bound to a root only. A revocation takes back the approvals of a plan that were made at or
+//! before it, or everything that a key ever approved; it is stored in the state directory, so that restoring
+//! an old approval file restores nothing. An approval made later is a new one. An approval from the future is
+//! worth nothing until then.
 
 mod check;
 mod key;
@@ -28,8 +29,8 @@ pub use signers::{
     MAX_SIGNERS, MAX_SIGNERS_BYTES, SignerTrust, Signers, SignersError, SignersFlaw, approver_line,
 };
 pub use statement::{
-    Approval, MAX_APPROVER_BYTES, MAX_ROOT_BYTES, Revocation, RevocationTarget, Signable,
-    StatementError, StatementTime,
+    Approval, ApprovalBinding, MAX_APPROVER_BYTES, MAX_ROOT_BYTES, Revocation, RevocationTarget,
+    Signable, StatementError, StatementTime,
 };
 pub(crate) use store::find_approvals_by;
 pub use store::{ApprovalFile, MAX_APPROVALS, find_approvals, save_approval};

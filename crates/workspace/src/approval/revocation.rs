@@ -1,4 +1,6 @@
-//! The revocations of a workspace: `revocations/` in its state directory, out of the agent's reach.
+//! The revocations of a workspace: `revocations/` in its state directory, out of the agent's reach. Those of
+//! approvals that are bound to no root are also in `revocations/` of the state directory of this program, so
+//! that they hold in every clone.
 //!
 //! A revocation counts even if its key is no longer trusted: revoking is always
 //! the safe side. A file there that is not a revocation means that the state was tampered with, and
@@ -57,7 +59,12 @@ impl std::error::Error for RevocationError {}
 
 /// The revocations of a workspace, every signature checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revocations(Vec<SignedStatement<Revocation>>);
+pub struct Revocations {
+    /// Those of this workspace.
+    own: Vec<SignedStatement<Revocation>>,
+    /// Those of all workspaces. They take back approvals of plans that are bound to no root.
+    shared: Vec<SignedStatement<Revocation>>,
+}
 
 /// The person who revoked an approval, and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +76,21 @@ pub struct RevocationInfo {
 }
 
 impl Revocations {
+    /// Adds the revocations of all workspaces, which [`load_revocations`] has loaded.
+    pub fn with_shared(mut self, shared: Revocations) -> Revocations {
+        self.shared.extend(shared.own);
+        self
+    }
+
     /// Returns the earliest revocation that applies to an approval.
     pub fn of(&self, approval: &SignedStatement<Approval>) -> Option<RevocationInfo> {
         let statement = approval.statement();
+        let is_plan = |signed: &&SignedStatement<Revocation>| {
+            let subject = signed.statement().subject();
+            matches!(subject, Some(RevocationTarget::Plan(_)))
+        };
+        let has_root = statement.binding.root.is_some();
+        let shared = self.shared.iter().filter(is_plan).filter(|_| !has_root);
         let hits = |revocation: &Revocation| match revocation.subject() {
             Some(RevocationTarget::Plan(plan)) => {
                 plan == statement.plan_hash && statement.approved_at <= revocation.revoked_at
@@ -79,7 +98,8 @@ impl Revocations {
             Some(RevocationTarget::Key(key)) => key == approval.key_id(),
             None => false,
         };
-        let hitting = self.0.iter().filter(|signed| hits(signed.statement()));
+        let all = self.own.iter().chain(shared);
+        let hitting = all.filter(|signed| hits(signed.statement()));
         let first =
             hitting.min_by_key(|signed| (signed.statement().revoked_at, signed.key_id()))?;
         Some(RevocationInfo {
@@ -89,9 +109,9 @@ impl Revocations {
         })
     }
 
-    /// Returns the revocations, sorted by file name.
+    /// Returns the revocations of this workspace, sorted by file name.
     pub fn all(&self) -> &[SignedStatement<Revocation>] {
-        &self.0
+        &self.own
     }
 }
 
@@ -113,7 +133,10 @@ pub fn load_revocations(state: &impl Disk) -> Result<Revocations, RevocationErro
             all.push(load(state, file)?);
         }
     }
-    Ok(Revocations(all))
+    Ok(Revocations {
+        own: all,
+        shared: Vec::new(),
+    })
 }
 
 fn load(state: &impl Disk, file: String) -> Result<SignedStatement<Revocation>, RevocationError> {

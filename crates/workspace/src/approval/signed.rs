@@ -154,7 +154,8 @@ impl<S: Signable> SignedStatement<S> {
     }
 }
 
-/// Returns the members of a statement, which always is an object of texts and one small number.
+/// Returns the members of a statement, which always is an object of texts, lists of texts and one small
+/// number.
 fn members<S: Signable>(statement: &S) -> Map<String, Value> {
     match serde_json::to_value(statement) {
         Ok(Value::Object(members)) => members,

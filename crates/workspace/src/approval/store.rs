@@ -24,6 +24,14 @@ pub struct ApprovalFile {
     pub approval: Result<SignedStatement<Approval>, SignedError>,
 }
 
+impl ApprovalFile {
+    /// Returns true if the approval is bound to no root, so that it can hold in several workspaces.
+    pub fn is_without_root(&self) -> bool {
+        let approval = self.approval.as_ref();
+        approval.is_ok_and(|signed| signed.statement().binding.root.is_none())
+    }
+}
+
 /// Finds the approvals of a plan, sorted by file name.
 pub fn find_approvals(disk: &impl Disk, plan: &PlanHash) -> io::Result<Vec<ApprovalFile>> {
     let names = PlanNames::new(store::names(disk)?);

@@ -3,7 +3,9 @@
 use super::ToolContext;
 use super::commands::build_dir_of;
 use super::writing::PlanChoice;
-use crate::approval::{self, ApprovalQuery, NotApproved, ValidApproval};
+use crate::approval::{
+    self, ApprovalFile, ApprovalQuery, NotApproved, RevocationError, ValidApproval,
+};
 use crate::command::{FoundBuildDir, remove_ended};
 use crate::config::Config;
 use crate::dialect::Workspace;
@@ -18,6 +20,7 @@ use crate::protected::is_write_protected;
 use crate::server::WorkspaceServer;
 use crate::session::Session;
 use crate::shell_word::quoted;
+use candor_disk::RealDisk;
 use candor_fault::Fault;
 use candor_schema::Int;
 use candor_street::{CallContext, Reply, Tool, reply};
@@ -168,7 +171,8 @@ pub(super) fn remove_ended_builds(
         match approved {
             Some(Ok(Ok(approval))) => approval.id == found.approval,
             Some(Err(_)) => true,
-            _ => false,
+            Some(Ok(Err(why))) => why.is_about_repository(),
+            None => false,
         }
     };
     remove_ended(&of_root, is_valid)?;
@@ -184,11 +188,17 @@ fn approved_in(
     let approvals = session
         .plan_cache
         .approvals(&session.root.disk(), names, hash)?;
-    let revocations = approval::load_revocations(&session.state);
-    let revocations = revocations.map_err(|error| BrokenInvariant::State(error.to_string()))?;
+    let broken = |error: RevocationError| BrokenInvariant::State(error.to_string());
+    let mut revocations = approval::load_revocations(&session.state).map_err(broken)?;
+    if approvals.iter().any(ApprovalFile::is_without_root) {
+        let shared = RealDisk::at(&server.config.state)?;
+        let shared = approval::load_revocations(&shared).map_err(broken)?;
+        revocations = revocations.with_shared(shared);
+    }
     Ok(approval::check(&ApprovalQuery {
         plan: hash,
         root: &session.root.path().to_string_lossy(),
+        repository: &|| session.repository.root_commits(),
         now: server.clock.now(),
         signers: &server.config.signers,
         approvals: &approvals,

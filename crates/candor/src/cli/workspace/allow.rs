@@ -1,11 +1,12 @@
 //! `candor workspace allow`: writes, shows and signs a plan of one phase in one step.
 
-use super::approve::{DEFAULT_DURATION, approve, summary};
+use super::approve::{approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, lint_plan, short};
-use super::plan_page;
+use super::plan_page::PlanPage;
+use super::prompt;
 use super::serve::toolchains;
 use super::sign::SignArgs;
-use super::{duration, prompt};
+use super::terms::TermArgs;
 use crate::cli::shell_words::{quote, split};
 use crate::cli::{CommandError, print};
 use crate::host::print_note;
@@ -16,7 +17,6 @@ use candor_workspace::plan::{
     render,
 };
 use clap::Args;
-use std::time::Duration;
 
 const PHASE: &str = "WORK";
 
@@ -55,9 +55,8 @@ pub(in crate::cli) struct AllowArgs {
     /// Let the agent run every command
     #[arg(long, conflicts_with = "commands")]
     any_command: bool,
-    /// The duration of the approval: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
-    duration: Duration,
+    #[command(flatten)]
+    terms: TermArgs,
     /// The allowed operations
     #[arg(
         long,
@@ -120,7 +119,7 @@ impl AllowArgs {
         let workspace = self.workspace.open()?;
         self.check_globs(&workspace)?;
         let plan = self.plan(&workspace)?;
-        let lints = lint_plan(&plan)?;
+        lint_plan(&plan)?;
         let text = render(&plan);
         let stored = StoredPlan {
             hash: hash(&text),
@@ -131,15 +130,16 @@ impl AllowArgs {
         let key_file = self.sign.key_file(&workspace, &signers)?;
         let decided = self.sign.is_unattended();
         self.sign.require_terminal(decided)?;
-        let shown = plan_page::render(&workspace, &stored, &lints);
-        print(shown.as_bytes())?;
+        let terms = self.terms.decide(&workspace)?;
+        let page = PlanPage::new(&workspace, &stored, &terms)?;
+        print(page.render().as_bytes())?;
         if !decided && !prompt::confirm("Sign it?")? {
             return print(b"nothing was written\n");
         }
         let approver = key_file.open()?;
         let saved = save(&workspace.root.disk(), &stored.plan);
         saved.map_err(|error| CommandError::new(format!("cannot store the plan: {error}")))?;
-        let approved = approve(&workspace, &approver, &signers, &stored.hash, self.duration)?;
+        let approved = approve(&page, &approver, &signers)?;
         print(summary(&stored.hash, &approved).as_bytes())?;
         note_other_plans(&workspace, &signers, &stored.hash)
     }

@@ -1,6 +1,7 @@
 //! Approves a plan: signs it, checks the approval as the server does, stores it beside the plan, records it.
 
-use super::opened::{OpenedWorkspace, short};
+use super::opened::short;
+use super::plan_page::PlanPage;
 use super::sign::Approver;
 use crate::cli::CommandError;
 use candor_workspace::OwnerAction;
@@ -8,25 +9,20 @@ use candor_workspace::approval::{
     Approval, ApprovalFile, Revocations, Signers, ValidApproval, save_approval,
 };
 use candor_workspace::plan::PlanHash;
-use std::time::Duration;
 
-/// The default duration of an approval.
-pub(super) const DEFAULT_DURATION: &str = "8h";
-
-/// Approves a stored plan.
+/// Approves a stored plan, with the terms that the person was shown.
 pub(super) fn approve(
-    workspace: &OpenedWorkspace,
+    page: &PlanPage<'_>,
     approver: &Approver,
     signers: &Signers,
-    plan: &PlanHash,
-    duration: Duration,
 ) -> Result<ValidApproval, CommandError> {
+    let (workspace, plan) = (page.workspace, &page.stored.hash);
+    let binding = page.terms.binding.clone();
     let refused = |why: &dyn std::fmt::Display| {
         CommandError::new(format!("the plan {} was not approved: {why}", short(plan)))
     };
     let now = workspace.now();
-    let end = now.checked_add(duration).map_err(|error| refused(&error))?;
-    let approval = Approval::new(plan.clone(), &workspace.name(), &approver.name, now, end);
+    let approval = Approval::new(plan.clone(), binding, &approver.name, now, page.until);
     let approval = approval.map_err(|error| refused(&error))?;
     let signed = approver.sign(approval)?;
     let found = [ApprovalFile {

@@ -61,7 +61,8 @@ impl CleanArgs {
             match approval {
                 Some(Ok(Ok(approval))) => approval.id == found.approval,
                 Some(Err(_)) => true,
-                _ => false,
+                Some(Ok(Err(why))) => why.is_about_repository(),
+                None => false,
             }
         };
         remove_ended(&of_root, is_valid).map_err(|error| {

@@ -6,6 +6,7 @@ mod clean;
 pub(super) mod directories;
 pub(super) mod duration;
 mod init;
+mod local_time;
 mod log_place;
 mod matching_files;
 mod opened;
@@ -20,6 +21,7 @@ mod size;
 mod ssh_keygen;
 mod start_checks;
 mod status;
+mod terms;
 mod unlock;
 
 use super::CommandError;

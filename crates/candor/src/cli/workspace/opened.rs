@@ -1,7 +1,7 @@
 //! The workspace of an owner's command: its root, directories, plans, approvals and revocations.
 
 use super::directories::{Directories, DirectoryArgs};
-use super::serve::os_user;
+use super::serve::{os_user, variable};
 use crate::cli::CommandError;
 use crate::cli::shell_words::quote;
 use crate::host::{print_note, system_clock};
@@ -16,6 +16,7 @@ use candor_workspace::path::Root;
 use candor_workspace::plan::store::{self, PlanList};
 use candor_workspace::plan::{Lint, Plan, PlanHash, Severity, lint};
 use candor_workspace::protected::{EXECUTED, ExecutedFiles, MAX_RULES_BYTES, is_write_protected};
+use candor_workspace::repository::RepositoryReader;
 use candor_workspace::{OwnerAction, record_owner_action, state};
 use clap::Args;
 use std::ffi::OsStr;
@@ -39,6 +40,7 @@ pub(super) struct WorkspaceArgs {
 pub(super) struct OpenedWorkspace {
     pub(super) root: Root,
     pub(super) directories: Directories,
+    pub(super) repository: RepositoryReader,
     /// The options with which another command opens the same workspace.
     flags: Vec<String>,
 }
@@ -69,7 +71,10 @@ impl WorkspaceArgs {
             flags.extend([String::from("--root"), path.display().to_string()]);
         }
         flags.extend(self.directories.flags(&directories));
+        let state = state::of_root(&directories.state, root.id());
+        let path = variable("PATH").unwrap_or_default();
         Ok(OpenedWorkspace {
+            repository: RepositoryReader::new(root.path(), state, path),
             root,
             directories,
             flags,
@@ -125,28 +130,40 @@ impl OpenedWorkspace {
         state::open(&dir).map_err(|error| unusable(&dir, &error))
     }
 
+    /// Opens the directory of the state of all roots, and creates it if it is missing.
+    pub(super) fn shared_state(&self) -> Result<RealDisk, CommandError> {
+        let dir = &self.directories.state;
+        state::open(dir).map_err(|error| unusable(dir, &error))
+    }
+
     /// Opens the state directory of the root, if it exists.
     pub(super) fn existing_state(&self) -> Result<Option<RealDisk>, CommandError> {
-        let dir = self.state_dir();
-        match RealDisk::at(&dir) {
-            Ok(disk) => Ok(Some(disk)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unusable(&dir, &error)),
-        }
+        existing(&self.state_dir())
     }
 
     pub(super) fn signers(&self, others: &[PathBuf]) -> Result<Signers, CommandError> {
         self.directories.signers(others).map_err(CommandError::new)
     }
 
+    /// Loads the revocations of this workspace, and those that hold in all of them.
     pub(super) fn revocations(&self) -> Result<Revocations, CommandError> {
-        match self.existing_state()? {
+        let load = |state: Option<RealDisk>| {
+            match state {
             None => Ok(Revocations::default()),
             Some(state) => load_revocations(&state).map_err(|error| {
                 CommandError::new(error.to_string())
                     .with_hint("another program changed the state directory; no plan counts as approved until you remove that file")
             }),
         }
+        };
+        let shared = load(existing(&self.directories.state)?)?;
+        Ok(load(self.existing_state()?)?.with_shared(shared))
+    }
+
+    /// Returns the approvals that are stored beside a plan.
+    pub(super) fn approvals(&self, plan: &PlanHash) -> Result<Vec<ApprovalFile>, CommandError> {
+        find_approvals(&self.root.disk(), plan)
+            .map_err(|error| CommandError::new(format!("cannot read the approvals: {error}")))
     }
 
     /// Returns the files that no wildcard covers. An unusable list of the person's counts as the default
@@ -170,8 +187,7 @@ impl OpenedWorkspace {
         signers: &Signers,
         revocations: &Revocations,
     ) -> Result<Result<ValidApproval, NotApproved>, CommandError> {
-        let approvals = find_approvals(&self.root.disk(), plan)
-            .map_err(|error| CommandError::new(format!("cannot read the approvals: {error}")))?;
+        let approvals = self.approvals(plan)?;
         Ok(self.check_approvals(plan, signers, revocations, &approvals))
     }
 
@@ -186,6 +202,7 @@ impl OpenedWorkspace {
         check(&ApprovalQuery {
             plan,
             root: &self.name(),
+            repository: &|| self.repository.root_commits(),
             now: self.now(),
             signers,
             approvals,
@@ -217,6 +234,15 @@ impl OpenedWorkspace {
         if let Err(error) = recorded {
             print_note(&format!("this action is not in the audit log: {error}"));
         }
+    }
+}
+
+/// Opens a state directory, if it exists.
+fn existing(dir: &Path) -> Result<Option<RealDisk>, CommandError> {
+    match RealDisk::at(dir) {
+        Ok(disk) => Ok(Some(disk)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(dir, &error)),
     }
 }
 

@@ -1,12 +1,20 @@
 //! Renders a plan for the person who signs it. Agents write plans, so invisible characters are shown as escapes.
 
+use super::local_time;
 use super::matching_files::{MatchingFiles, NamedFiles, find};
-use super::opened::{OpenedWorkspace, short};
+use super::opened::{OpenedWorkspace, lint_plan, short};
+use super::terms::ApprovalTerms;
+use crate::cli::CommandError;
 use crate::cli::shell_words::quote_text;
+use candor_fault::Timestamp;
+use candor_sandbox::{Level, Offer};
+use candor_workspace::approval::ApprovalBinding;
 use candor_workspace::plan::store::StoredPlan;
-use candor_workspace::plan::{Lint, Phase, Preflight, Scope, visible};
+use candor_workspace::plan::{Lint, Phase, Plan, Preflight, Scope, visible};
 use candor_workspace::protected::ExecutedFiles;
+use candor_workspace::repository::{RepositoryError, TrackedFiles};
 use std::fmt::Write as _;
+use std::path::Path;
 
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
@@ -15,72 +23,179 @@ const WIDTH: usize = 66;
 
 const WARN: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
 
-/// Renders everything that a signature would allow.
-pub(super) fn render(
-    workspace: &OpenedWorkspace,
-    stored: &StoredPlan,
-    warnings: &[Lint],
-) -> String {
-    let executed = workspace.executed_files();
-    let mut out = format!("{BOLD}plan {}{BOLD:#}\n", short(&stored.hash));
-    field(&mut out, "title", &stored.plan.title);
-    field(&mut out, "objective", &stored.plan.objective);
-    for phase in &stored.plan.phases {
-        self::phase(&mut out, workspace, phase, &executed);
-    }
-    for lint in warnings {
-        styled(
-            &mut out,
-            "warning",
-            WARN,
-            &format!("{} {}", lint.at, lint.message),
-        );
-    }
-    out
+/// Everything that a person sees before the question, and signs.
+pub(super) struct PlanPage<'a> {
+    pub(super) workspace: &'a OpenedWorkspace,
+    pub(super) stored: &'a StoredPlan,
+    lints: Vec<Lint>,
+    pub(super) terms: &'a ApprovalTerms,
+    /// The end of the approval.
+    pub(super) until: Timestamp,
 }
 
-fn phase(out: &mut String, workspace: &OpenedWorkspace, phase: &Phase, executed: &ExecutedFiles) {
-    field(out, "phase", phase.id.as_str());
-    let operations: Vec<_> = phase.operations.iter().map(|one| one.name()).collect();
-    field(out, "may", &or_nothing(&operations.join(", ")));
-    if let Ok(scope) = Scope::of(phase) {
-        let found = find(workspace.root.path(), &scope, executed);
-        matches(out, phase, &found, executed);
+impl<'a> PlanPage<'a> {
+    /// Decides until when an approval that begins now holds. A plan that cannot be enforced is an error.
+    pub(super) fn new(
+        workspace: &'a OpenedWorkspace,
+        stored: &'a StoredPlan,
+        terms: &'a ApprovalTerms,
+    ) -> Result<PlanPage<'a>, CommandError> {
+        Ok(PlanPage {
+            workspace,
+            stored,
+            lints: lint_plan(&stored.plan)?,
+            terms,
+            until: terms.until(workspace)?,
+        })
     }
-    let commands = phase.verify.iter().map(|argv| command(argv));
-    let commands: Vec<_> = commands.collect();
-    if !commands.is_empty() {
-        field(out, "runs", &one_per_line(&commands));
-        let when = match phase.preflight {
-            Preflight::OnRequest => "when the agent asks",
-            Preflight::EachWrite => "after each write, which is undone if one fails",
+
+    /// Renders everything that a signature would allow, and its terms.
+    pub(super) fn render(&self) -> String {
+        let executed = self.workspace.executed_files();
+        let plan = &self.stored.plan;
+        let mut out = format!("{BOLD}plan {}{BOLD:#}\n", short(&self.stored.hash));
+        field(&mut out, "title", &plan.title);
+        field(&mut out, "objective", &plan.objective);
+        for phase in &plan.phases {
+            self.phase(&mut out, phase, &executed);
+        }
+        for lint in &self.lints {
+            let text = format!("{} {}", lint.at, lint.message);
+            styled(&mut out, "warning", WARN, &text);
+        }
+        sandbox(&mut out, &self.terms.offer, plan);
+        binding(&mut out, self.terms);
+        let until = local_time::format(self.until);
+        let span = local_time::format_duration(self.terms.duration);
+        field(&mut out, "until", &format!("{until}\n{span} from now"));
+        out
+    }
+
+    fn phase(&self, out: &mut String, phase: &Phase, executed: &ExecutedFiles) {
+        field(out, "phase", phase.id.as_str());
+        let operations: Vec<_> = phase.operations.iter().map(|one| one.name()).collect();
+        field(out, "may", &or_nothing(&operations.join(", ")));
+        if let Ok(scope) = Scope::of(phase) {
+            let found = find(self.workspace.root.path(), &scope, executed);
+            matches(out, phase, &found, executed);
+        }
+        verify_commands(out, phase);
+        granted_commands(out, phase);
+        self.writable(out, phase);
+        if !phase.verify.is_empty() || !phase.commands.is_empty() {
+            field(out, "network", &phase.network.to_string());
+        }
+        let env = phase.env.iter().map(|env| String::from(env.clone()));
+        let env: Vec<_> = env.collect();
+        if !env.is_empty() {
+            field(out, "with", &one_per_line(&env));
+        }
+        if !phase.policy.profiles.is_empty() {
+            field(out, "policy", &phase.policy.profiles.join(", "));
+        }
+        for exception in &phase.policy.exceptions {
+            let (rule, path, why) = (&exception.rule, &exception.path, &exception.reason);
+            field(out, "except", &format!("{rule} in {path}: {why}"));
+        }
+    }
+
+    /// Shows what the commands may change in the tree.
+    fn writable(&self, out: &mut String, phase: &Phase) {
+        if phase.writable.is_empty() {
+            return;
+        }
+        let paths: Vec<_> = phase.writable.iter().map(Path::new).collect();
+        let counted = self.workspace.repository.tracked_files(&paths);
+        let lines: Vec<_> = match counted {
+            Ok(counted) => {
+                let all = phase.writable.iter().zip(counted);
+                all.map(|(path, files)| tracked(path, files)).collect()
+            }
+            Err(RepositoryError::NoRepository) => phase.writable.clone(),
+            Err(why) => {
+                let unknown = format!("(tracked files cannot be counted: {why})");
+                let paths = phase.writable.iter().cloned();
+                paths.chain([unknown]).collect()
+            }
         };
-        field(out, "when", when);
+        styled(out, "writable", WARN, &one_per_line(&lines));
     }
-    let granted = phase.commands.iter().map(|pattern| command(pattern));
-    let granted: Vec<_> = granted.collect();
+}
+
+/// Returns a path that commands may change, after the number of tracked files in it.
+fn tracked(path: &str, files: TrackedFiles) -> String {
+    let least = if files.cut { "at least " } else { "" };
+    match files.count {
+        0 => format!("no tracked file in {path}"),
+        1 => format!("{least}1 tracked file in {path}"),
+        count => format!("{least}{count} tracked files in {path}"),
+    }
+}
+
+/// Shows the commands that verify the changes.
+fn verify_commands(out: &mut String, phase: &Phase) {
+    let commands: Vec<_> = phase.verify.iter().map(|argv| command(argv)).collect();
+    if commands.is_empty() {
+        return;
+    }
+    field(out, "runs", &one_per_line(&commands));
+    let when = match phase.preflight {
+        Preflight::OnRequest => "when the agent asks",
+        Preflight::EachWrite => "after each write, which is undone if one fails",
+    };
+    field(out, "when", when);
+}
+
+/// Shows the commands that the agent may choose.
+fn granted_commands(out: &mut String, phase: &Phase) {
+    let granted: Vec<_> = phase.commands.iter().map(|words| command(words)).collect();
     if !granted.is_empty() {
         field(out, "commands", &one_per_line(&granted));
         field(out, "", "(patterns of commands that the agent may run)");
     }
-    if !phase.writable.is_empty() {
-        field(out, "writing", &one_per_line(&phase.writable));
+}
+
+/// Shows the sandbox of this machine if it is weaker than a person would expect.
+fn sandbox(out: &mut String, offer: &Offer, plan: &Plan) {
+    let level = offer.level;
+    let is_networked = plan.phases.iter().any(|phase| phase.network.is_granted());
+    let network = match level {
+        Level::Full => return,
+        Level::Landlock if is_networked => {
+            Some("the network is then the machine's own, with its services")
+        }
+        Level::Landlock => None,
+        Level::None => {
+            Some("nothing then keeps them from the files and the network of this machine")
+        }
+    };
+    let mut lines = vec![format!(
+        "{level}, which is weaker than full; commands run only if the server accepts it (--sandbox {level})"
+    )];
+    lines.extend(network.map(str::to_owned));
+    let missing = offer.missing.iter();
+    lines.extend(missing.map(|missing| format!("without {missing}")));
+    styled(out, "sandbox", WARN, &lines.join("\n"));
+}
+
+/// Shows the workspaces in which the approval holds.
+fn binding(out: &mut String, terms: &ApprovalTerms) {
+    let ApprovalBinding { root, repository } = &terms.binding;
+    let mut lines = Vec::new();
+    if let Some(root) = root {
+        lines.push(format!("this path: {root}"));
     }
-    if phase.network.is_granted() {
-        field(out, "network", &phase.network.to_string());
+    match (root, repository) {
+        (Some(_), Some(repository)) => lines.push(format!("and this repository: {repository}")),
+        (None, Some(repository)) => {
+            lines.push(format!("every clone of this repository: {repository}"));
+        }
+        (_, None) => {}
     }
-    let env = phase.env.iter().map(|env| String::from(env.clone()));
-    let env: Vec<_> = env.collect();
-    if !env.is_empty() {
-        field(out, "with", &one_per_line(&env));
+    if let Some(why) = &terms.without_repository {
+        lines.push(format!("(and to no repository: {why})"));
     }
-    if !phase.policy.profiles.is_empty() {
-        field(out, "policy", &phase.policy.profiles.join(", "));
-    }
-    for exception in &phase.policy.exceptions {
-        let (rule, path, why) = (&exception.rule, &exception.path, &exception.reason);
-        field(out, "except", &format!("{rule} in {path}: {why}"));
-    }
+    field(out, "bound to", &one_per_line(&lines));
 }
 
 /// Joins texts of an agent, each on a line of its own: a line feed in one does not add another.
@@ -187,6 +302,7 @@ fn width(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn file_name_with_a_line_feed_stays_on_its_line() {
@@ -200,6 +316,48 @@ mod tests {
         );
         let items = [String::from("a\nb"), String::from("c")];
         assert_eq!(one_per_line(&items), "a\\nb\nc");
+    }
+
+    #[test]
+    fn only_a_weaker_sandbox_is_shown() {
+        let phase = json!({ "id": "A", "allow": ["a"], "operations": ["modify"], "network": true });
+        let plan = json!({ "title": "t", "objective": "o", "phase": [phase] });
+        let plan = Plan::from_value(&plan).unwrap();
+        let shown = |level| {
+            let offer = Offer {
+                level,
+                landlock: None,
+                missing: Vec::new(),
+                namespaces: Vec::new(),
+                seccomp: true,
+            };
+            let mut out = String::new();
+            sandbox(&mut out, &offer, &plan);
+            out
+        };
+        assert_eq!(shown(Level::Full), "");
+        let weaker = shown(Level::Landlock);
+        assert!(
+            weaker.contains("landlock, which is weaker than full"),
+            "{weaker}"
+        );
+        assert!(
+            weaker.contains("network is then the machine's own"),
+            "{weaker}"
+        );
+        let none = shown(Level::None);
+        assert!(none.contains("(--sandbox none)"), "{none}");
+    }
+
+    #[test]
+    fn tracked_files_stand_before_their_path() {
+        let tracked = |count, cut| tracked("a\n (no tracked file)", TrackedFiles { count, cut });
+        assert_eq!(
+            tracked(0, false),
+            "no tracked file in a\n (no tracked file)"
+        );
+        assert_eq!(tracked(1, false), "1 tracked file in a\n (no tracked file)");
+        assert!(tracked(7, true).starts_with("at least 7 tracked files in a"));
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! `candor workspace review` and `approve`: show and approve plans.
 
-use super::approve::{DEFAULT_DURATION, approve, summary};
+use super::approve::{approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, is_protected, lint_plan, short};
+use super::plan_page::PlanPage;
+use super::prompt;
 use super::sign::{Approver, SignArgs};
-use super::{duration, plan_page, prompt};
+use super::terms::TermArgs;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};
 use candor_workspace::approval::{NotApproved, Signers};
 use candor_workspace::plan::store::{self, FindError, StoredPlan};
 use candor_workspace::plan::{PlanHash, PlanRef, visible};
 use clap::Args;
-use std::time::Duration;
 
 /// Show the plans that wait for approval, and ask about each
 ///
@@ -18,9 +19,8 @@ use std::time::Duration;
 /// the commands that will run. Without a terminal, nothing is asked.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReviewArgs {
-    /// The duration of the approval: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
-    duration: Duration,
+    #[command(flatten)]
+    terms: TermArgs,
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
@@ -35,9 +35,8 @@ pub(in crate::cli) struct ApproveArgs {
     /// The plan: 8 digits or more of its hash; not needed if only one plan waits
     #[arg(value_name = "PREFIX")]
     plan: Option<String>,
-    /// The duration of the approval: 30m, 4h, 7d
-    #[arg(long = "for", value_name = "DURATION", default_value = DEFAULT_DURATION, value_parser = duration::parse)]
-    duration: Duration,
+    #[command(flatten)]
+    terms: TermArgs,
     #[command(flatten)]
     sign: SignArgs,
     #[command(flatten)]
@@ -82,11 +81,12 @@ impl ReviewArgs {
         if waiting.is_empty() {
             return print(b"no plan waits for approval\n");
         }
+        let terms = self.terms.decide(&workspace)?;
         // The passphrase is asked for once.
         let mut approver: Option<Approver> = None;
         for UnapprovedPlan { stored, why } in &waiting {
-            let lints = lint_plan(&stored.plan)?;
-            let shown = plan_page::render(&workspace, stored, &lints);
+            let page = PlanPage::new(&workspace, stored, &terms)?;
+            let shown = page.render();
             print(format!("{shown}  {:<10} {}\n", "state", visible(&why.to_string())).as_bytes())?;
             if !self.should_sign(&workspace, stored, why)? {
                 continue;
@@ -95,7 +95,7 @@ impl ReviewArgs {
                 Some(approver) => approver,
                 none => none.insert(self.sign.key_file(&workspace, &signers)?.open()?),
             };
-            let approved = approve(&workspace, approver, &signers, &stored.hash, self.duration)?;
+            let approved = approve(&page, approver, &signers)?;
             print(summary(&stored.hash, &approved).as_bytes())?;
         }
         if !self.sign.yes && !prompt::is_terminal() {
@@ -142,16 +142,18 @@ impl ApproveArgs {
             Some(prefix) => load_plan(&workspace, prefix)?,
             None => only_one(&workspace, unapproved_plans(&workspace, &signers)?)?,
         };
-        let lints = lint_plan(&stored.plan)?;
+        lint_plan(&stored.plan)?;
         let key_file = self.sign.key_file(&workspace, &signers)?;
         // An agent wrote the plan, so a person must confirm that it was read.
         self.sign.require_terminal(self.sign.yes)?;
-        print(plan_page::render(&workspace, &stored, &lints).as_bytes())?;
+        let terms = self.terms.decide(&workspace)?;
+        let page = PlanPage::new(&workspace, &stored, &terms)?;
+        print(page.render().as_bytes())?;
         if !self.sign.yes && !prompt::confirm("Approve it?")? {
             return print(b"nothing was approved\n");
         }
         let approver = key_file.open()?;
-        let approved = approve(&workspace, &approver, &signers, &stored.hash, self.duration)?;
+        let approved = approve(&page, &approver, &signers)?;
         print(summary(&stored.hash, &approved).as_bytes())
     }
 }

@@ -1,21 +1,22 @@
 //! `candor workspace revoke`: revokes an approval or a key.
 
-use super::opened::{WorkspaceArgs, short};
+use super::opened::{OpenedWorkspace, WorkspaceArgs, short};
 use super::prompt;
 use super::review::find_plan;
 use super::sign::SignArgs;
 use crate::cli::{CommandError, print};
 use candor_workspace::OwnerAction;
 use candor_workspace::approval::{
-    KeyId, Revocation, RevocationTarget, RevokeError, save_revocation,
+    ApprovalFile, KeyId, Revocation, RevocationTarget, RevokeError, SignedStatement,
+    save_revocation,
 };
 use clap::Args;
 
 /// Revoke the approval of a plan, or a key with everything it approved
 ///
 /// The revocation is signed and stored in the state directory, which no agent can reach: restoring the file of an
-/// old approval has no effect. A plan can be approved again later. A revoked key cannot approve anything in this
-/// workspace any more.
+/// old approval has no effect. An approval that is bound to a repository is revoked in all its clones on this
+/// machine. A plan can be approved again later. A revoked key cannot approve anything in this workspace any more.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(in crate::cli) struct RevokeArgs {
@@ -29,6 +30,19 @@ pub(in crate::cli) struct RevokeArgs {
     sign: SignArgs,
     #[command(flatten)]
     workspace: WorkspaceArgs,
+}
+
+/// Stores a revocation for the other clones of the repository.
+fn save_everywhere(
+    workspace: &OpenedWorkspace,
+    signed: &SignedStatement<Revocation>,
+) -> Result<(), CommandError> {
+    save_revocation(&workspace.shared_state()?, signed).map_err(|error| {
+        CommandError::new(format!(
+            "the plan is still approved in other clones of the repository: {}",
+            RevokeError::Io(error)
+        ))
+    })
 }
 
 fn key_id(text: &str) -> Result<KeyId, String> {
@@ -47,6 +61,13 @@ impl RevokeArgs {
             (None, None) => {
                 return Err(CommandError::new("name a plan, or a key with --key KEYID"));
             }
+        };
+        let in_clones = match &subject {
+            RevocationTarget::Plan(plan) => {
+                let approvals = workspace.approvals(plan)?;
+                approvals.iter().any(ApprovalFile::is_without_root)
+            }
+            RevocationTarget::Key(_) => false,
         };
         let key_file = self.sign.key_file(&workspace, &signers)?;
         let decided = self.sign.is_unattended() || matches!(subject, RevocationTarget::Plan(_));
@@ -68,6 +89,10 @@ impl RevokeArgs {
         let signed = approver.sign(revocation)?;
         save_revocation(&workspace.state()?, &signed)
             .map_err(|error| wrong(&RevokeError::Io(error)))?;
+        let everywhere = match in_clones {
+            true => save_everywhere(&workspace, &signed),
+            false => Ok(()),
+        };
         let (by, key_id) = (approver.name.as_str(), signed.key_id());
         let message = match &subject {
             RevocationTarget::Plan(plan) => {
@@ -84,6 +109,7 @@ impl RevokeArgs {
                 format!("revoked the key {revoked} by {by}\n")
             }
         };
-        print(message.as_bytes())
+        print(message.as_bytes())?;
+        everywhere
     }
 }

@@ -6,10 +6,12 @@ use candor_disk::RealDisk;
 use candor_fault::Timestamp;
 use candor_testkit::{Exit, Process, ProcessOutput, ReachedCodes, Stdio};
 use candor_workspace::approval::{
-    self, Approval, ApproverKey, Revocation, RevocationTarget, approver_line, sign_approval,
+    self, Approval, ApprovalBinding, ApproverKey, Revocation, RevocationTarget, StatementTime,
+    approver_line, sign_approval,
 };
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, PlanHash, store};
+use candor_workspace::repository::RepositoryReader;
 use candor_workspace::state;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -123,8 +125,42 @@ impl WorkspaceFixture {
     pub(crate) fn sign(&self, plan: &str, key: &ApproverKey, from: i64, to: i64) {
         let plan = PlanHash::read(plan).unwrap();
         let (from, to) = (moment(from), moment(to));
-        let approval = Approval::new(plan, &self.root_text(), APPROVER, from, to).unwrap();
+        let binding = ApprovalBinding::root(&self.root_text());
+        let approval = Approval::new(plan, binding, APPROVER, from, to).unwrap();
         let signed = sign_approval(key, approval).unwrap();
+        approval::save_approval(&self.disk(), &signed).unwrap();
+    }
+
+    /// Approves a plan for this path and for the repository of the workspace.
+    pub(crate) fn sign_here(&self, plan: &str) {
+        let path = String::from("/usr/local/bin:/usr/bin:/bin");
+        let state = self.path_beside("identity");
+        let repository = RepositoryReader::new(&self.root(), state, path).root_commits();
+        let binding = ApprovalBinding {
+            root: Some(self.root_text()),
+            repository: Some(repository.unwrap()),
+        };
+        let plan = PlanHash::read(plan).unwrap();
+        let approval = Approval::new(plan, binding, APPROVER, moment(-60), moment(3600)).unwrap();
+        let signed = sign_approval(&self.key, approval).unwrap();
+        approval::save_approval(&self.disk(), &signed).unwrap();
+    }
+
+    /// Approves a plan with a statement of version 1, for a period in seconds from now.
+    pub(crate) fn sign_version_1(&self, plan: &str, from: i64, to: i64) {
+        let instant = |seconds| StatementTime::at(moment(seconds)).to_string();
+        let members = json!({
+            "v": 1,
+            "kind": "approval",
+            "plan_hash": plan,
+            "root": self.root_text(),
+            "approver": APPROVER,
+            "approved_at": instant(from),
+            "not_after": instant(to),
+        });
+        let approval: Approval = serde_json::from_value(members).unwrap();
+        let signed = sign_approval(&self.key, approval).unwrap();
+        assert!(signed.to_file().starts_with("{\n  \"v\": 1,\n"));
         approval::save_approval(&self.disk(), &signed).unwrap();
     }
 

@@ -1,6 +1,7 @@
 //! The workspace server: its tools on stdin and stdout, its log, and the files that other
 //! processes find afterwards.
 
+mod approval_versions;
 mod arguments;
 mod build_directory;
 mod canary;

@@ -42,7 +42,7 @@ fn allow_writes_shows_and_signs_a_plan() {
                    src/b/c.rs
       runs       make 'a test'
       when       after each write, which is undone if one fails
-      writing    out
+      writable   no tracked file in out
       network    every public host, on every port
       with       CI=true
       policy     rust-strict
@@ -50,6 +50,10 @@ fn allow_writes_shows_and_signs_a_plan() {
                  there
       warning    phase[0].network the commands may use the network: what they read
                  can leave this machine
+      bound to   this path: BASE/ws
+                 (and to no repository: HEAD has no commit yet)
+      until      UNTIL
+                 30 minutes from now
     approved 66a37dc7e69b by anna until INSTANT
     ");
     let plan = std::fs::read_dir(fixture.path("ws/docs/plans")).unwrap();

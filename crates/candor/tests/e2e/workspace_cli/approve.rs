@@ -55,10 +55,15 @@ async fn revoked_plan_stays_revoked_after_a_restore() {
                    src/a.rs
       runs       sh -c 'true; \x1b[2K'
       when       when the agent asks
+      network    none
       warning    title has characters that a reader does not see
       warning    phase[0].verify[0] sh is a shell: it runs whatever its text or
                  script says
       warning    phase[0].verify[0] has characters that a reader does not see
+      bound to   this path: BASE/ws
+                 (and to no repository: HEAD has no commit yet)
+      until      UNTIL
+                 8 hours from now
       state      nobody has approved the plan yet
     ");
     assert_snapshot!(fixture.normalize(&listed.stderr), @r"

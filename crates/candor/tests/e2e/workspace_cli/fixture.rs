@@ -123,8 +123,42 @@ impl OwnerFixture {
         let text = text.replace(CANDOR, "CANDOR");
         let root = Root::open(self.workspace()).unwrap().id().to_string();
         let text = text.replace(&root, "ROOT");
-        text.split_inclusive('\n').map(normalize_line).collect()
+        let text: String = text.split_inclusive('\n').map(normalize_line).collect();
+        without_sandbox(&text)
     }
+
+    /// Runs git in a directory beside the workspace. Returns its output.
+    pub(crate) fn git(&self, dir: &str, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=n", "-c", "user.email=n@example.org"])
+            .args(arguments)
+            .current_dir(self.path(dir))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Commits everything in a directory beside the workspace. Returns the hash of the commit.
+    pub(crate) fn commit(&self, dir: &str, message: &str) -> String {
+        self.git(dir, &["add", "--all", "--", ".", ":!audit-log*"]);
+        self.git(dir, &["commit", "-q", "--allow-empty", "-m", message]);
+        self.git(dir, &["rev-parse", "HEAD"])
+    }
+}
+
+/// Removes the lines about the sandbox from the page of a plan, because machines differ.
+fn without_sandbox(text: &str) -> String {
+    let mut is_sandbox = false;
+    let other = text.split_inclusive('\n').filter(|line| {
+        let goes_on = is_sandbox && line.starts_with(&" ".repeat(13));
+        is_sandbox = goes_on || line.starts_with("  sandbox    ");
+        !is_sandbox
+    });
+    other.collect()
 }
 
 /// Replaces the instants, ids, keys and clients of a line.
@@ -133,6 +167,9 @@ fn normalize_line(line: &str) -> String {
         Some(line) => (line, "\n"),
         None => (line, ""),
     };
+    if line.starts_with("  until      ") {
+        return format!("  until      UNTIL{end}");
+    }
     let line = match (line.find("  rmcp "), line.find(", last call ")) {
         (Some(start), Some(end)) => format!("{}  CLIENT{}", &line[..start], &line[end..]),
         _ => line.to_owned(),

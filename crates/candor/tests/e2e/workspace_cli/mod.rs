@@ -2,7 +2,9 @@
 
 mod agent;
 mod allow;
+mod approval_terms;
 mod approve;
+mod binding;
 mod escaped_texts;
 mod first_edit;
 mod fixture;

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 
 /// Runs a command at a terminal and types each answer after its question. Returns the output, and true
 /// if the command succeeded.
-fn run_at_terminal(
+pub(crate) fn run_at_terminal(
     fixture: &OwnerFixture,
     command: &str,
     answers: &[(&str, &str)],

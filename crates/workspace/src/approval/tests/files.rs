@@ -6,7 +6,7 @@ use crate::plan::store::{PLANS_DIR, save};
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use candor_sim_disk::{SimDisk, Trials};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::LazyLock;
@@ -22,7 +22,14 @@ fn root() -> (tempfile::TempDir, RealDisk, PlanHash) {
 }
 
 fn signed(plan: &PlanHash, seed: u8, name: &str, end: i64) -> SignedStatement<Approval> {
-    let approval = Approval::new(plan.clone(), ROOT, name, at(1000), at(end)).unwrap();
+    let approval = Approval::new(
+        plan.clone(),
+        ApprovalBinding::root(ROOT),
+        name,
+        at(1000),
+        at(end),
+    )
+    .unwrap();
     sign_approval(&key(seed), approval).unwrap()
 }
 
@@ -152,17 +159,26 @@ fn saved_revocation_survives_any_fault() {
 
 #[test]
 fn file_contains_everything_for_its_check() {
-    let text = signed(&plan(), 1, "Anna é", 2000).to_file();
+    let binding = ApprovalBinding {
+        root: Some(ROOT.to_owned()),
+        repository: Some(roots(&["a", "b"])),
+    };
+    let approval = Approval::new(plan(), binding, "Anna é", at(1000), at(2000)).unwrap();
+    let text = sign_approval(&key(1), approval.clone()).unwrap().to_file();
     let mut lines: Vec<_> = text.lines().collect();
-    let signature = lines.remove(9);
+    let signature = lines.remove(13);
     assert!(signature.starts_with("  \"signature\": \"-----BEGIN SSH SIGNATURE-----\\n"));
-    let plan = plan();
+    let (plan, a, b) = (plan(), "a".repeat(40), "b".repeat(40));
     let expected = format!(
         r#"{{
-  "v": 1,
+  "v": 2,
   "kind": "approval",
   "plan_hash": "{plan}",
   "root": "/srv/project",
+  "repository": [
+    "{a}",
+    "{b}"
+  ],
   "approver": "Anna é",
   "approved_at": "1970-01-01T00:16:40.000Z",
   "not_after": "1970-01-01T00:33:20.000Z",
@@ -171,14 +187,97 @@ fn file_contains_everything_for_its_check() {
         key(1).key_id()
     );
     assert_eq!(lines.join("\n"), expected);
-    let approval = Approval::new(plan.clone(), ROOT, "Anna é", at(1000), at(2000)).unwrap();
     let message = String::from_utf8(SignedStatement::message(&approval)).unwrap();
     let expected = format!(
         "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"Anna é\",\
          \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
+         \"plan_hash\":\"{plan}\",\"repository\":[\"{a}\",\"{b}\"],\"root\":\"/srv/project\",\"v\":2}}"
+    );
+    assert_eq!(message, expected);
+}
+
+/// An approval of version 1, signed with key 1 by `ssh-keygen`.
+const VERSION_1: &str = include_str!("approval_v1.json");
+
+#[test]
+fn approval_of_version_1_keeps_its_bytes() {
+    let signed = SignedStatement::<Approval>::read(VERSION_1.as_bytes()).unwrap();
+    assert_eq!(signed.to_file(), VERSION_1);
+    assert_eq!(signed.key_id(), key(1).key_id());
+    assert_eq!(signed.statement().binding, ApprovalBinding::root(ROOT));
+    let message = String::from_utf8(SignedStatement::message(signed.statement())).unwrap();
+    let plan = plan();
+    let expected = format!(
+        "{{\"approved_at\":\"1970-01-01T00:16:40.000Z\",\"approver\":\"anna\",\
+         \"kind\":\"approval\",\"not_after\":\"1970-01-01T00:33:20.000Z\",\
          \"plan_hash\":\"{plan}\",\"root\":\"/srv/project\",\"v\":1}}"
     );
     assert_eq!(message, expected);
+    // An Ed25519 key makes the same signature of the same bytes.
+    let again = sign_approval(&key(1), signed.statement().clone()).unwrap();
+    assert_eq!(again, signed);
+    for changed in [
+        VERSION_1.replace("\"v\": 1", "\"v\": 2"),
+        VERSION_1.replace("\"root\"", "\"repository\": null,\n  \"root\""),
+    ] {
+        let refused = SignedStatement::<Approval>::read(changed.as_bytes());
+        assert_eq!(refused, Err(SignedError::BadSignature));
+    }
+}
+
+#[test]
+fn signed_but_forged_members_are_refused() {
+    let (root, list) = (json!(ROOT), json!(["a".repeat(40)]));
+    let sign = |version: u32, root: Option<&Value>, repository: Option<&Value>| {
+        let mut members = json!({
+            "v": version,
+            "kind": "approval",
+            "plan_hash": plan(),
+            "approver": "anna",
+            "approved_at": "1970-01-01T00:16:40.000Z",
+            "not_after": "1970-01-01T00:33:20.000Z",
+        });
+        if let Some(root) = root {
+            members["root"] = root.clone();
+        }
+        if let Some(repository) = repository {
+            members["repository"] = repository.clone();
+        }
+        let message = candor_audit::canonical(members.as_object().unwrap()).unwrap();
+        members["key_id"] = json!(key(1).key_id().to_string());
+        members["signature"] = json!(key(1).sign(NAMESPACE, &message).unwrap());
+        SignedStatement::<Approval>::read(members.to_string().as_bytes())
+    };
+    assert!(sign(1, Some(&root), None).is_ok());
+    assert!(sign(2, Some(&root), Some(&list)).is_ok());
+    assert!(sign(2, Some(&Value::Null), Some(&list)).is_ok());
+    assert!(sign(2, Some(&root), Some(&Value::Null)).is_ok());
+    let neither = sign(2, Some(&Value::Null), Some(&Value::Null));
+    assert_eq!(
+        neither,
+        Err(SignedError::Statement(StatementError::Binding))
+    );
+    let upper = json!(["A".repeat(40)]);
+    let unsorted = json!(["b".repeat(40), "a".repeat(40)]);
+    for (version, root, repository) in [
+        (1, Some(&root), Some(&list)),
+        (1, Some(&root), Some(&Value::Null)),
+        (1, Some(&Value::Null), None),
+        (1, None, None),
+        (2, Some(&root), None),
+        (2, None, Some(&list)),
+        (2, None, None),
+        (2, Some(&Value::Null), Some(&json!([]))),
+        (2, Some(&root), Some(&json!([]))),
+        (2, Some(&Value::Null), Some(&upper)),
+        (2, Some(&Value::Null), Some(&unsorted)),
+        (3, Some(&root), Some(&list)),
+        (0, Some(&root), None),
+    ] {
+        let refused = sign(version, root, repository);
+        let is_refused = matches!(refused, Err(SignedError::Members(_)));
+        assert!(is_refused, "{version} {root:?} {repository:?}: {refused:?}");
+    }
 }
 
 proptest! {

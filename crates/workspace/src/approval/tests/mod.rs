@@ -6,6 +6,7 @@ mod openssh;
 
 use super::*;
 use crate::plan::{PlanHash, hash};
+use crate::repository::{RepositoryError, RootCommits};
 use candor_fault::Timestamp;
 use ssh_key::LineEnding;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
@@ -29,7 +30,14 @@ fn plan() -> PlanHash {
 
 /// Returns an approval made at 1000 that is valid until 2000.
 fn approval(approver: &str) -> Approval {
-    Approval::new(plan(), ROOT, approver, at(1000), at(2000)).unwrap()
+    let binding = ApprovalBinding::root(ROOT);
+    Approval::new(plan(), binding, approver, at(1000), at(2000)).unwrap()
+}
+
+/// Returns root commits that consist of these digits.
+fn roots(digits: &[&str]) -> RootCommits {
+    let hashes: Vec<String> = digits.iter().map(|digit| digit.repeat(40)).collect();
+    RootCommits::try_from(hashes).unwrap()
 }
 
 fn approval_file(file: &str, approval: &SignedStatement<Approval>) -> ApprovalFile {

@@ -8,7 +8,7 @@ use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::size;
 use crate::cli::{CommandError, print};
 use candor_sandbox::{Level, Missing, Namespace};
-use candor_workspace::approval::{NotApproved, Signers};
+use candor_workspace::approval::{ApprovalBinding, NotApproved, Signers};
 use candor_workspace::command::measure;
 use candor_workspace::lock::{self, LockError};
 use candor_workspace::plan::store::StoredPlan;
@@ -107,6 +107,8 @@ struct PlanStatus {
     approver: Option<String>,
     key_id: Option<String>,
     not_after: Option<String>,
+    /// The path and the repository that the approval is bound to.
+    bound: Option<ApprovalBinding>,
     why: Option<String>,
     /// True if the plan waits for approval; false if it is approved or was revoked.
     #[serde(skip)]
@@ -234,6 +236,7 @@ fn plans(
             approver: approved.map(|approved| approved.approver.clone()),
             key_id: approved.map(|approved| approved.key_id.to_string()),
             not_after: approved.map(|approved| approved.not_after.to_string()),
+            bound: approved.map(|approved| approved.binding.clone()),
             waits: standing.as_ref().err().is_some_and(|(_, waits)| *waits),
             why: standing.err().map(|(why, _)| why),
         });

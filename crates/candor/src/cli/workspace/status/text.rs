@@ -194,6 +194,16 @@ impl PlanStatus {
                 writeln!(out, "  {pad}  {BAD}not approved{BAD:#}: {why}")
             }
         };
+        let bound = self.bound.as_ref();
+        if let Some(repository) = bound
+            .filter(|bound| bound.root.is_none())
+            .and_then(|bound| bound.repository.as_ref())
+        {
+            let _ = writeln!(
+                out,
+                "  {pad}  in every clone of the repository {repository}"
+            );
+        }
         if self.waits {
             let _ = writeln!(
                 out,

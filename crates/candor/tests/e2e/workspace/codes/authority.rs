@@ -79,7 +79,7 @@ fn give(path: &Path) {
 }
 
 /// Returns the command of the server as another user, for whom permissions are enforced.
-fn command_as_other_user(fixture: &WorkspaceFixture) -> Command {
+pub(crate) fn command_as_other_user(fixture: &WorkspaceFixture) -> Command {
     let command = fixture.command(EXECUTOR, &[]);
     if fs::metadata(fixture.root()).unwrap().uid() != 0 {
         return command;

@@ -1,6 +1,6 @@
 //! Every code of the contract from a real cause, in the groups of the specification.
 
-mod authority;
+pub(crate) mod authority;
 mod files;
 mod generic;
 mod governance;

@@ -1,0 +1,74 @@
+//! Approvals of version 1 and 2, and the repository that those of version 2 are bound to.
+
+use crate::workspace::codes::authority::command_as_other_user;
+use crate::workspace::fixture::{WorkspaceFixture, plan};
+use candor_testkit::Process;
+use serde_json::json;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::Command;
+use std::time::Duration;
+
+fn edit() -> serde_json::Value {
+    json!({ "path": "src/a.txt", "content": "four\n" })
+}
+
+fn git(fixture: &WorkspaceFixture, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command
+        .args(["-c", "user.name=n", "-c", "user.email=n@example.org"])
+        .args(arguments)
+        .current_dir(fixture.root())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
+    let ended = Process::run(command, crate::fixture::LIMIT);
+    assert_eq!(
+        ended.exit,
+        candor_testkit::Exit::Code(0),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn approval_of_version_1_holds_until_it_ends() {
+    let fixture = WorkspaceFixture::new();
+    git(&fixture, &["init", "-q"]);
+    git(&fixture, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    let hash = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
+    fixture.sign_version_1(&hash, -60, 4);
+    let mut client = fixture.executor(&[]);
+    let done = client.call_ok("write_file", edit());
+    assert_eq!(done["plan"]["plan_hash"], hash);
+    // It is bound to no repository: another history changes nothing, and git is not asked.
+    git(&fixture, &["checkout", "-q", "--orphan", "other"]);
+    client.call_ok("write_file", edit());
+    assert!(!fixture.state().join("repository").exists());
+    std::thread::sleep(Duration::from_secs(5));
+    let refused = client.call_err("write_file", edit());
+    assert_eq!(refused.code(), "PLAN_NOT_APPROVED");
+    assert!(refused.message().contains("ended at"), "{refused:?}");
+    // The next approval of the plan is of version 2.
+    fixture.approve(&hash);
+    client.call_ok("write_file", edit());
+}
+
+#[test]
+fn repository_that_the_server_cannot_read_is_not_the_approved_one() {
+    let fixture = WorkspaceFixture::new();
+    git(&fixture, &["init", "-q"]);
+    git(&fixture, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    let hash = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
+    fixture.sign_here(&hash);
+    fs::set_permissions(fixture.path_beside(""), Permissions::from_mode(0o755)).unwrap();
+    let command = command_as_other_user(&fixture);
+    let mut client = fixture.client(command);
+    client.begin_session();
+    client.call_ok("write_file", edit());
+    if rustix::process::geteuid().is_root() {
+        chown(fixture.path(".git"), Some(0), Some(0)).unwrap();
+        fs::set_permissions(fixture.path(".git"), Permissions::from_mode(0o700)).unwrap();
+        let refused = client.call_err("write_file", edit());
+        assert_eq!(refused.code(), "PLAN_NOT_APPROVED");
+        assert!(refused.message().contains("is not known"), "{refused:?}");
+    }
+}
