@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 pub const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The address space of git, in bytes. Windows of pack files are kept smaller, see [`CONFIG`].
-const GIT_MEMORY: u64 = 4 << 30;
+const GIT_MEMORY: u64 = 2 << 30;
 
 /// The maximum size of a list of files, in bytes.
 pub const MAX_FILE_LIST: usize = 16 * 1024 * 1024;
@@ -35,7 +35,7 @@ const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 /// The limits of pack files in memory keep the address space of git small.
-const CONFIG: &str = "[core]\n\tbare = true\n\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 512m\n\trepositoryformatversion = ";
+const CONFIG: &str = "[core]\n\tbare = true\n\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 256m\n\trepositoryformatversion = ";
 const SHA1: &str = "0\n";
 const SHA256: &str = "1\n[extensions]\n\tobjectFormat = sha256\n";
 
@@ -234,7 +234,9 @@ fn limit(child: &Child, timeout: Duration) -> io::Result<()> {
             Err(rustix::io::Errno::SRCH) => return Ok(()),
             // Its limit is lower than this one.
             Err(rustix::io::Errno::PERM) => {}
-            limited => drop(limited?),
+            limited => {
+                limited?;
+            }
         }
     }
     Ok(())

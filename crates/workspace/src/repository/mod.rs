@@ -20,16 +20,21 @@ pub use head::MAX_PACKED_REFS;
 pub use root_commits::{MAX_ROOT_COMMITS, RootCommits};
 
 use crate::state;
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use git::Git;
 use head::GitDirectories;
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum size of the list of other object directories, in bytes.
-const MAX_ALTERNATES: u64 = 64 * 1024;
+/// The maximum size of a list of other object directories, in bytes.
+const MAX_ALTERNATES: usize = 64 * 1024;
+
+/// The maximum number of object directories of a repository.
+const MAX_OBJECT_DIRECTORIES: usize = 64;
 
 /// The time for which a failure of git is remembered, so that a repository that cannot be read does not
 /// delay every call.
@@ -165,17 +170,41 @@ impl RepositoryReader {
     }
 }
 
-/// Refuses a list of other object directories that git would not end to read.
+/// Checks the lists of other object directories, which git reads to their end.
 fn check_alternates(common: &Path) -> Result<(), RepositoryError> {
-    let file = "objects/info/alternates";
-    let refused = |why: String| RepositoryError::Unreadable { file, why };
-    match std::fs::symlink_metadata(common.join(file)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(refused(error.to_string())),
-        Ok(found) if !found.is_file() => Err(refused(String::from("it is not a file"))),
-        Ok(found) if found.len() > MAX_ALTERNATES => Err(refused(String::from("it is too large"))),
-        Ok(_) => Ok(()),
+    let refused = |why: String| RepositoryError::Unreadable {
+        file: "objects/info/alternates",
+        why,
+    };
+    let mut directories = vec![common.join("objects")];
+    let mut next = 0;
+    while let Some(objects) = directories.get(next).cloned() {
+        next += 1;
+        // Git passes over directories that do not exist.
+        let Ok(disk) = RealDisk::at(&objects) else {
+            continue;
+        };
+        let list = match disk.open("info/alternates", Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.and_then(|file| file.read_all(MAX_ALTERNATES)),
+        };
+        let list = list.map_err(|error| refused(error.to_string()))?;
+        for line in list.split(|byte| *byte == b'\n') {
+            match line.first() {
+                None | Some(b'#') => continue,
+                Some(b'"') => return Err(refused(String::from("a path is quoted"))),
+                Some(_) => {}
+            }
+            let other = objects.join(Path::new(OsStr::from_bytes(line)));
+            if !directories.contains(&other) {
+                directories.push(other);
+            }
+        }
+        if directories.len() > MAX_OBJECT_DIRECTORIES {
+            return Err(refused(String::from("it names too many directories")));
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The identity of repositories that git made, and of hostile ones.
 
 use super::*;
-use candor_disk::RealDisk;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
@@ -359,11 +358,34 @@ fn hostile_git_directory_is_bounded() {
         let list = format!("{}\n", other.display());
         fs::write(fixture.path("ws/.git/objects/info/alternates"), list).unwrap();
     });
-    let is_bounded = matches!(
-        nested,
-        RepositoryError::Git(_) | RepositoryError::TimedOut(_)
+    assert!(
+        matches!(nested, RepositoryError::Unreadable { .. }),
+        "{nested}"
     );
-    assert!(is_bounded, "{nested}");
+    let many = refused(&|fixture| {
+        let names = (0..100).map(|number| format!("/nowhere/{number}\n"));
+        let list: String = names.collect();
+        fs::write(fixture.path("ws/.git/objects/info/alternates"), list).unwrap();
+    });
+    assert!(matches!(many, RepositoryError::Unreadable { .. }), "{many}");
+}
+
+#[test]
+fn object_that_claims_to_be_huge_is_bounded() {
+    let fixture = Fixture::with_commit();
+    let head = fixture.commit("ws", "two");
+    // The header of a commit of 1 TiB, in a stored block of zlib.
+    let header = b"commit 1099511627776\0";
+    let length = header.len() as u16;
+    let mut object = vec![0x78, 0x01, 0x01];
+    object.extend(length.to_le_bytes());
+    object.extend((!length).to_le_bytes());
+    object.extend(header);
+    let path = format!("ws/.git/objects/{}/{}", &head[..2], &head[2..]);
+    fs::remove_file(fixture.path(&path)).unwrap();
+    fs::write(fixture.path(&path), object).unwrap();
+    let error = fixture.root_commits("ws").unwrap_err();
+    assert!(matches!(error, RepositoryError::Git(_)), "{error}");
 }
 
 #[test]
@@ -416,5 +438,5 @@ fn tracked_files_are_counted_below_each_path() {
     assert_eq!(count("ws/src", &["b", "a", "x"]), [1, 1, 0]);
     assert_eq!(count("ws", &[]), [0; 0]);
     let disk = RealDisk::at(fixture.path("state/repository/git")).unwrap();
-    assert_eq!(candor_disk::Disk::list(&disk, "").unwrap().len(), 4);
+    assert_eq!(disk.list("").unwrap().len(), 4);
 }
