@@ -8,7 +8,7 @@ use candor_call_fixtures::{answer, call};
 use candor_fault::{Answer, Timestamp};
 use candor_sandbox::{Helper, Level, Limits};
 use candor_street::{Clock, Dispatcher, MetricsHub};
-use candor_workspace::approval::{self, Approval, ApproverKey, Signers};
+use candor_workspace::approval::{self, Approval, ApprovalBinding, ApproverKey, Signers};
 use candor_workspace::path::Root;
 use candor_workspace::plan::{Plan, store};
 use candor_workspace::{CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer};
@@ -131,8 +131,8 @@ fn approved(root: &Root) -> io::Result<Signers> {
     let key = ApproverKey::generate(&mut OsRng, APPROVER).map_err(io::Error::other)?;
     let now = clock().now();
     let later = now + Duration::from_secs(24 * 3600);
-    let approval = Approval::new(hash, &root.path().to_string_lossy(), APPROVER, now, later)
-        .map_err(io::Error::other)?;
+    let binding = ApprovalBinding::root(&root.path().to_string_lossy());
+    let approval = Approval::new(hash, binding, APPROVER, now, later).map_err(io::Error::other)?;
     let signed = approval::sign_approval(&key, approval).map_err(io::Error::other)?;
     approval::save_approval(&root.disk(), &signed)?;
     let line = approval::approver_line(APPROVER, key.public_key());
