@@ -24,11 +24,11 @@ pub(crate) fn for_agent(config: &Config) -> String {
     let work = match config.role {
         Role::Executor => {
             "\
-You change files with write_file, apply_changes, move_file and delete_file; run_preflight runs the plan's \
-checks. Every change must lie within a plan that a person has approved. A single approved plan with one phase \
+You change files with write_file, apply_changes, move_file and delete_file; run_command runs a command that \
+the plan grants, and run_preflight its checks. Every change must lie within a plan that a person has approved. A single approved plan with one phase \
 need not be named; else give plan_hash and phase_id, which list_plans has.
 If no approved plan covers your work, say what you need, and ask the person to run this in the workspace:
-candor workspace allow 'GLOB'
+candor workspace allow 'GLOB' --command 'COMMAND'
 To ask for a plan that a planner has saved, show the command in human_message to the person, then call \
 wait_for_approval."
         }

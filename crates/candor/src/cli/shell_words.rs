@@ -8,6 +8,15 @@ const ACTIVE: &str = "|&;<>()$`*?~#!{}[]";
 
 /// Splits a command at spaces, with `'…'`, `"…"` and `\` as in a shell.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
+    split_words(text, false)
+}
+
+/// Splits a pattern of commands, in which `*` and `**` are words of their own.
+pub(super) fn split_pattern(text: &str) -> Result<Vec<String>, String> {
+    split_words(text, true)
+}
+
+fn split_words(text: &str, has_wildcards: bool) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = text.chars();
@@ -31,6 +40,10 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
                     "a command must be one line without control characters",
                 ));
             }
+            '*' if has_wildcards && word.is_none() => {
+                let wildcard = wildcard(&mut rest)?;
+                words.push(wildcard.to_owned());
+            }
             active if ACTIVE.contains(active) => return Err(refused(active)),
             plain => word.get_or_insert_default().push(plain),
         }
@@ -43,6 +56,34 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
         )),
         Some(_) => Ok(words),
     }
+}
+
+/// Reads the rest of a word that begins with `*`.
+fn wildcard(rest: &mut std::str::Chars<'_>) -> Result<&'static str, String> {
+    let (word, _) = rest
+        .as_str()
+        .split_once([' ', '\t'])
+        .unwrap_or((rest.as_str(), ""));
+    let wildcard = match word {
+        "" => "*",
+        "*" => "**",
+        _ => {
+            return Err(String::from(
+                "a wildcard stands for whole arguments: * for one, ** at the end for any number",
+            ));
+        }
+    };
+    *rest = rest.as_str()[word.len()..].chars();
+    Ok(wildcard)
+}
+
+/// Quotes a pattern of commands for a reader.
+pub(super) fn quote_pattern(pattern: &[String]) -> String {
+    let words = pattern.iter().map(|word| match word.as_str() {
+        "*" | "**" => word.clone(),
+        literal => quote_text(literal),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn refused(active: char) -> String {
@@ -128,6 +169,18 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         split(text).unwrap()
+    }
+
+    #[test]
+    fn wildcards_are_words_of_a_pattern() {
+        let words = |text: &str| split_pattern(text).unwrap();
+        assert_eq!(words("cargo test **"), ["cargo", "test", "**"]);
+        assert_eq!(words("git * 'a b' *"), ["git", "*", "a b", "*"]);
+        assert_eq!(words("**"), ["**"]);
+        assert_eq!(quote_pattern(&words("git * 'a b' **")), "git * 'a b' **");
+        for wrong in ["make *.o", "a x*", "***", "a | b"] {
+            assert!(split_pattern(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::prompt;
 use super::serve::toolchains;
 use super::sign::SignArgs;
 use super::terms::TermArgs;
-use crate::cli::shell_words::{quote, split};
+use crate::cli::shell_words::{quote, split, split_pattern};
 use crate::cli::{CommandError, print};
 use crate::host::print_note;
 use candor_workspace::approval::Signers;
@@ -50,7 +50,7 @@ pub(in crate::cli) struct AllowArgs {
     #[arg(long, requires = "verify")]
     each_write: bool,
     /// A pattern of commands that the agent may run (repeatable)
-    #[arg(long = "command", value_name = "PATTERN", value_parser = command)]
+    #[arg(long = "command", value_name = "PATTERN", value_parser = pattern)]
     commands: Vec<CommandWords>,
     /// Let the agent run every command
     #[arg(long, conflicts_with = "commands")]
@@ -100,6 +100,10 @@ struct CommandWords(Vec<String>);
 
 fn command(text: &str) -> Result<CommandWords, String> {
     split(text).map(CommandWords)
+}
+
+fn pattern(text: &str) -> Result<CommandWords, String> {
+    split_pattern(text).map(CommandWords)
 }
 
 fn operation(text: &str) -> Result<Operation, String> {

@@ -5,7 +5,7 @@ use super::matching_files::{MatchingFiles, NamedFiles, find};
 use super::opened::{OpenedWorkspace, lint_plan, short};
 use super::terms::ApprovalTerms;
 use crate::cli::CommandError;
-use crate::cli::shell_words::quote_text;
+use crate::cli::shell_words::{quote_pattern, quote_text};
 use candor_fault::Timestamp;
 use candor_sandbox::{Level, Offer};
 use candor_workspace::approval::ApprovalBinding;
@@ -148,7 +148,8 @@ fn verify_commands(out: &mut String, phase: &Phase) {
 
 /// Shows the commands that the agent may choose.
 fn granted_commands(out: &mut String, phase: &Phase) {
-    let granted: Vec<_> = phase.commands.iter().map(|words| command(words)).collect();
+    let granted = phase.commands.iter().map(|pattern| quote_pattern(pattern));
+    let granted: Vec<_> = granted.collect();
     if !granted.is_empty() {
         field(out, "commands", &one_per_line(&granted));
         field(out, "", "(patterns of commands that the agent may run)");
