@@ -129,12 +129,22 @@ impl RepositoryReader {
         }
         let directories = GitDirectories::find(&self.root)?;
         let index = directories.own.join("index");
-        if !index.exists() {
-            let none = TrackedFiles {
-                count: 0,
-                cut: false,
-            };
-            return Ok(vec![none; paths.len()]);
+        match std::fs::symlink_metadata(&index) {
+            Ok(found) if found.is_file() => {}
+            // Git would wait for a FIFO.
+            Ok(_) => {
+                return Err(RepositoryError::Unreadable {
+                    file: "index",
+                    why: String::from("it is not a file"),
+                });
+            }
+            Err(_) => {
+                let none = TrackedFiles {
+                    count: 0,
+                    cut: false,
+                };
+                return Ok(vec![none; paths.len()]);
+            }
         }
         let below = self
             .root

@@ -437,6 +437,10 @@ fn tracked_files_are_counted_below_each_path() {
     fixture.commit("ws", "one");
     assert_eq!(count("ws/src", &["b", "a", "x"]), [1, 1, 0]);
     assert_eq!(count("ws", &[]), [0; 0]);
+    fs::rename(fixture.path("ws/.git/index"), fixture.path("index")).unwrap();
+    symlink(fixture.path("index"), fixture.path("ws/.git/index")).unwrap();
+    let refused = fixture.reader("ws").tracked_files(&[Path::new("src")]);
+    assert!(matches!(refused, Err(RepositoryError::Unreadable { .. })));
     let disk = RealDisk::at(fixture.path("state/repository/git")).unwrap();
     assert_eq!(disk.list("").unwrap().len(), 4);
 }

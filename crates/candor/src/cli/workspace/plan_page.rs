@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn tracked_files_stand_before_their_path() {
+    fn number_of_tracked_files_precedes_the_path() {
         let tracked = |count, cut| tracked("a\n (no tracked file)", TrackedFiles { count, cut });
         assert_eq!(
             tracked(0, false),

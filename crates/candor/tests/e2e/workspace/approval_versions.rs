@@ -7,7 +7,6 @@ use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
-use std::time::Duration;
 
 fn edit() -> serde_json::Value {
     json!({ "path": "src/a.txt", "content": "four\n" })
@@ -35,7 +34,7 @@ fn approval_of_version_1_holds_until_it_ends() {
     git(&fixture, &["init", "-q"]);
     git(&fixture, &["commit", "-q", "--allow-empty", "-m", "one"]);
     let hash = fixture.save_plan(plan(json!({ "allow": ["src/**"] })));
-    fixture.sign_version_1(&hash, -60, 4);
+    fixture.sign_version_1(&hash, -60, 3600);
     let mut client = fixture.executor(&[]);
     let done = client.call_ok("write_file", edit());
     assert_eq!(done["plan"]["plan_hash"], hash);
@@ -43,7 +42,7 @@ fn approval_of_version_1_holds_until_it_ends() {
     git(&fixture, &["checkout", "-q", "--orphan", "other"]);
     client.call_ok("write_file", edit());
     assert!(!fixture.state().join("repository").exists());
-    std::thread::sleep(Duration::from_secs(5));
+    fixture.sign_version_1(&hash, -60, -1);
     let refused = client.call_err("write_file", edit());
     assert_eq!(refused.code(), "PLAN_NOT_APPROVED");
     assert!(refused.message().contains("ended at"), "{refused:?}");
