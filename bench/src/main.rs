@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people: tables and progress.
 
+mod approver;
 mod arguments;
 mod bare;
 mod bars;
@@ -22,6 +23,7 @@ mod rounds;
 mod run;
 mod startup;
 mod statistics;
+mod tool_client;
 
 use arguments::{Bare, BenchArguments};
 use clap::Parser;

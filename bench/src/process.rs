@@ -1,11 +1,11 @@
 //! A server as a process: started, measured, ended.
 
 use serde::Serialize;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The length of one tick in `/proc`; the same on every supported machine.
 const TICK: Duration = Duration::from_millis(10);
@@ -142,6 +142,30 @@ impl Drop for ServerProcess {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Runs a program to its end. Returns how long that took, and its output.
+pub(crate) fn timed(
+    file: &Path,
+    arguments: &[impl AsRef<OsStr>],
+) -> io::Result<(Duration, Vec<u8>)> {
+    timed_command(Command::new(file).args(arguments))
+}
+
+/// Runs a command to its end. Returns how long that took, and its output.
+pub(crate) fn timed_command(command: &mut Command) -> io::Result<(Duration, Vec<u8>)> {
+    let started = Instant::now();
+    let output = command.output()?;
+    let took = started.elapsed();
+    match output.status.success() {
+        true => Ok((took, output.stdout)),
+        false => {
+            let first = command.get_args().next().unwrap_or_default();
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let message = format!("`{}` failed: {said}", first.to_string_lossy());
+            Err(io::Error::other(message))
+        }
     }
 }
 

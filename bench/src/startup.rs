@@ -1,7 +1,7 @@
 //! Measures the time from the start of a server to its first answer.
 
 use crate::process::BenchProgram;
-use crate::statistics::Spread;
+use crate::statistics::{Spread, millis};
 use std::io::{self, BufRead, BufReader, Write};
 use std::time::Instant;
 
@@ -28,5 +28,5 @@ fn once(program: &BenchProgram) -> io::Result<f64> {
     if !line.contains("\"serverInfo\"") {
         return Err(io::Error::other(format!("no first answer: {line}")));
     }
-    Ok(took.as_secs_f64() * 1e3)
+    Ok(millis(took))
 }

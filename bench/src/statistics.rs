@@ -35,6 +35,11 @@ pub(crate) fn median(figures: Vec<f64>) -> f64 {
     Spread::of(figures).map_or(0.0, |spread| spread.median)
 }
 
+/// Returns a time in milliseconds.
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
 /// The latencies of single requests.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies(Vec<u32>);

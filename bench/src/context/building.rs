@@ -2,13 +2,13 @@
 
 use super::ContextBench;
 use super::cache::BuiltCache;
-use super::client::millis;
 use super::command::updating;
 use super::source_changes::SourceChanges;
 use super::stat_calls;
 use super::watching::WatchedCache;
 use crate::bare::files;
 use crate::figures::{SubjectFigures, mean, ratios};
+use crate::statistics::millis;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

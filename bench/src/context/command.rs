@@ -1,12 +1,11 @@
 //! The command line of context caches: a new process each time.
 
 use super::cache::BuiltCache;
-use crate::process::BenchProgram;
+use crate::process::{BenchProgram, timed};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The budget of every query.
 pub(crate) const BUDGET: u64 = 4000;
@@ -115,25 +114,4 @@ fn building(command: &str, sources: &Path, cache: &Path) -> [OsString; 5] {
         "--cache".into(),
         cache.into(),
     ]
-}
-
-/// Runs a program to its end. Returns how long that took, and its output.
-pub(crate) fn timed(
-    file: &Path,
-    arguments: &[impl AsRef<OsStr>],
-) -> io::Result<(Duration, Vec<u8>)> {
-    let mut command = Command::new(file);
-    command.args(arguments);
-    let started = Instant::now();
-    let output = command.output()?;
-    let took = started.elapsed();
-    match output.status.success() {
-        true => Ok((took, output.stdout)),
-        false => {
-            let first = arguments.first().map(AsRef::as_ref).unwrap_or_default();
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let message = format!("`{}` failed: {said}", first.to_string_lossy());
-            Err(io::Error::other(message))
-        }
-    }
 }

@@ -2,11 +2,11 @@
 //! cache.
 
 use super::ContextBench;
-use super::client::{ContextClient, ContextRequest};
 use super::synthetic::{self, SHARES, TERMS};
 use crate::figures::{SubjectFigures, ratios};
 use crate::report::thousands;
 use crate::statistics::percentile;
+use crate::tool_client::{ToolClient, ToolRequest};
 use std::io;
 
 /// The sizes of the measured caches, in documents.
@@ -25,7 +25,7 @@ const CALLS: usize = 200;
 /// A server of one synthetic cache.
 struct SyntheticServer {
     documents: usize,
-    client: ContextClient,
+    client: ToolClient,
     index_mb: f64,
     /// The median of each round, in milliseconds, for each share.
     medians: [Vec<f64>; SHARES.len()],
@@ -74,7 +74,7 @@ fn grow(bench: &mut ContextBench<'_>, documents: usize) -> io::Result<SyntheticS
     let cache = bench.context.built(&sources, &root.join("synthetic"))?;
     Ok(SyntheticServer {
         documents,
-        client: ContextClient::start(&bench.context, &root, &[])?,
+        client: bench.context.serve_root(&root, &[])?,
         index_mb: cache.index_mb()?,
         medians: Default::default(),
     })
@@ -84,7 +84,7 @@ fn grow(bench: &mut ContextBench<'_>, documents: usize) -> io::Result<SyntheticS
 fn one_round(all: &mut [SyntheticServer], share: usize) -> io::Result<Vec<Vec<f64>>> {
     let terms = (0..TERMS).map(|which| synthetic::term(share, which));
     let requests: Vec<_> = terms
-        .map(|term| ContextRequest::resolve("synthetic", &term))
+        .map(|term| ToolRequest::resolve("synthetic", &term))
         .collect();
     let mut times: Vec<Vec<f64>> = all.iter().map(|_| Vec::new()).collect();
     for _ in 0..CALLS / TERMS {

@@ -2,12 +2,12 @@
 //! searches with another tokenizer.
 
 use super::ContextBench;
-use super::client::{ContextClient, ContextRequest, millis};
 use super::copy;
 use super::corpus_words::CorpusWords;
 use super::seeded_numbers::SeededNumbers;
 use crate::figures::{SubjectFigures, mean, ratios};
-use crate::statistics::percentile;
+use crate::statistics::{millis, percentile};
+use crate::tool_client::{ToolClient, ToolRequest};
 use candor_context::Document;
 use serde_json::Value;
 use std::io;
@@ -61,7 +61,7 @@ pub(crate) fn measure(
         .context
         .build_with(sources, &other, &[OPTION, "o200k"])?;
     let parts = divided(bench, sources, &folder)?;
-    let mut one = ContextClient::start_reading(&bench.context, &whole)?;
+    let mut one = bench.context.serve_path(&whole)?;
     several(bench, &mut one, &parts, vocabulary)?;
     lines(bench, &mut one, documents)?;
     drop(one);
@@ -85,16 +85,16 @@ fn divided(bench: &ContextBench<'_>, sources: &Path, folder: &Path) -> io::Resul
 /// Measures the same searches on both servers, in turns.
 fn several(
     bench: &mut ContextBench<'_>,
-    one: &mut ContextClient,
+    one: &mut ToolClient,
     parts: &Path,
     vocabulary: &CorpusWords,
 ) -> io::Result<()> {
     let queries = vocabulary.mix(if bench.quick { 100 } else { 1000 });
     let requests: Vec<_> = queries
         .iter()
-        .map(|query| ContextRequest::search(query))
+        .map(|query| ToolRequest::search(query))
         .collect();
-    let mut four = ContextClient::start_reading(&bench.context, parts)?;
+    let mut four = bench.context.serve_path(parts)?;
     for request in &requests[..20] {
         same(&one.answer(request)?, &four.answer(request)?)?;
     }
@@ -144,7 +144,7 @@ fn same(one: &Value, four: &Value) -> io::Result<()> {
 /// Measures calls for lines from anywhere in documents from all over the corpus.
 fn lines(
     bench: &mut ContextBench<'_>,
-    server: &mut ContextClient,
+    server: &mut ToolClient,
     documents: &[Document],
 ) -> io::Result<()> {
     let mut chance = SeededNumbers::new(SEED);
@@ -156,7 +156,7 @@ fn lines(
     let request = |_| {
         let (document, lines) = chance.of(&long)?;
         let from = 1 + chance.below(lines - MANY_LINES + 1);
-        Some(ContextRequest::lines(
+        Some(ToolRequest::lines(
             &document.id,
             from,
             from + MANY_LINES - 1,

@@ -3,11 +3,11 @@
 
 use super::ContextBench;
 use super::cache::BuiltCache;
-use super::client::millis;
-use super::command::{BUDGET, timed};
+use super::command::BUDGET;
 use super::corpus_words::{CorpusWords, KINDS};
 use crate::figures::{SubjectFigures, ratios};
-use crate::statistics::percentile;
+use crate::process::timed;
+use crate::statistics::{millis, percentile};
 use candor_context::{Document, Query, TokenBudget, oracle};
 use serde::Deserialize;
 use std::ffi::OsString;

@@ -1,12 +1,12 @@
 //! `resolve` on the server: one client, the cache open and watched, the same mix of queries in
 //! every round; and the oracle in memory on some of these queries, whose answers must be identical.
 
-use super::client::{ContextClient, ContextRequest, millis};
 use super::corpus_words::CorpusWords;
 use super::resolving::checked;
 use super::{CORPUS, ContextBench};
 use crate::figures::{SubjectFigures, mean};
-use crate::statistics::percentile;
+use crate::statistics::{millis, percentile};
+use crate::tool_client::{ToolClient, ToolRequest};
 use candor_context::{Document, oracle};
 use std::io;
 use std::path::Path;
@@ -57,7 +57,7 @@ pub(crate) fn measure(
     };
     let queries = vocabulary.mix(calls);
     let requests: Vec<_> = queries.iter().map(|query| asking(query)).collect();
-    let mut watched = ContextClient::start(&bench.context, root, &[])?;
+    let mut watched = bench.context.serve_root(root, &[])?;
     watched.query(&requests[..calls.min(200)], 1)?;
     let mut figures = ServingFigures::default();
     for round in 0..bench.rounds as usize {
@@ -77,7 +77,7 @@ pub(crate) fn measure(
     // Never two servers at once: each checks every file once a second, beside its calls.
     drop(watched);
     bench.progress.say("context: server without watching");
-    let mut looking = ContextClient::start(&bench.context, root, &["--no-watch"])?;
+    let mut looking = bench.context.serve_root(root, &["--no-watch"])?;
     looking.query(&requests[..5], 1)?;
     for _ in 0..bench.rounds {
         let mut all = looking.query(&requests[..looked], 1)?;
@@ -88,14 +88,14 @@ pub(crate) fn measure(
     Ok(())
 }
 
-fn asking(query: &str) -> ContextRequest {
-    ContextRequest::resolve(CORPUS, query)
+fn asking(query: &str) -> ToolRequest {
+    ToolRequest::resolve(CORPUS, query)
 }
 
 /// Runs some queries on the oracle, and in turn on the server.
 fn beside_oracle<'q>(
     figures: &mut ServingFigures,
-    server: &mut ContextClient,
+    server: &mut ToolClient,
     documents: &[Document],
     queries: impl Iterator<Item = &'q String>,
 ) -> io::Result<()> {

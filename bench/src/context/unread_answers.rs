@@ -1,9 +1,9 @@
 //! Large answers that nobody reads, and the memory that they take on the server.
 
 use super::ContextBench;
-use super::client::{ContextClient, ContextRequest};
 use crate::figures::SubjectFigures;
 use crate::process::ServerProcess;
+use crate::tool_client::ToolRequest;
 use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
@@ -42,9 +42,9 @@ pub(crate) fn measure(bench: &mut ContextBench<'_>) -> io::Result<()> {
     let content = line.repeat(megabytes * 1_000_000 / line.len());
     std::fs::write(sources.join("large.md"), &content)?;
     bench.context.build(&sources, &root.join("large"))?;
-    let request = ContextRequest::resolve_within("large", "word", content.len() as u64);
+    let request = ToolRequest::resolve_within("large", "word", content.len() as u64);
     drop(content);
-    let mut client = ContextClient::start(&bench.context, &root, &[])?;
+    let mut client = bench.context.serve_root(&root, &[])?;
     client.send_all(&vec![request.clone(); ANSWERS])?;
     wait_for_rest(client.process())?;
     let unread = client.process().memory()?.peak_mb;

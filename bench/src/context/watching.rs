@@ -1,8 +1,8 @@
 //! `update --watch`: the time from the end of the quiet time to the exchange of the caches.
 
-use super::client::millis;
 use super::command::ContextProgram;
 use crate::process::{BenchProgram, ServerProcess};
+use crate::statistics::millis;
 use candor_context::QUIET_TIME;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};

@@ -1,32 +1,29 @@
 //! `write_file` with every gate, compared with a temporary file that is synced and renamed.
 
+use crate::approver::{Approver, clock};
 use crate::arguments::BenchOptions;
 use crate::figures::{SubjectFigures, ratios};
 use crate::report::terminal::ProgressLine;
 use crate::statistics::median;
 use candor_call_fixtures::{answer, call};
-use candor_fault::{Answer, Timestamp};
+use candor_fault::Answer;
 use candor_sandbox::{Helper, Level, Limits};
-use candor_street::{Clock, Dispatcher, MetricsHub};
-use candor_workspace::approval::{self, Approval, ApprovalBinding, ApproverKey, Signers};
+use candor_street::{Dispatcher, MetricsHub};
+use candor_workspace::approval::Signers;
 use candor_workspace::path::Root;
-use candor_workspace::plan::{Plan, store};
 use candor_workspace::{CommandConfig, Config, LOCK_AFTER, Role, UnlockPolicy, WorkspaceServer};
 use serde_json::{Value, json};
-use ssh_key::rand_core::OsRng;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The bytes of a file.
 const BYTES: usize = 4096;
 
 /// The writes of each kind in one round.
 const WRITES: usize = 100;
-
-const APPROVER: &str = "bench";
 
 /// Measures edits.
 pub(crate) fn writing(
@@ -47,7 +44,7 @@ pub(crate) fn writing(
         progress.say(&format!("workspace: round {round} of {}", options.rounds()));
         let (mut gated, mut plain) = (Vec::new(), Vec::new());
         for write in 0..WRITES {
-            let content = content(round as usize * WRITES + write);
+            let content = source_text(round as usize * WRITES + write);
             gated.push(agent.write(&content)?);
             plain.push(bare_write(&bare, content.as_bytes())?);
         }
@@ -61,7 +58,8 @@ pub(crate) fn writing(
     Ok(())
 }
 
-fn content(number: usize) -> String {
+/// Returns the text of a source file, different for each number.
+fn source_text(number: usize) -> String {
     let mut text = format!("// {number}\n");
     while text.len() < BYTES {
         text.push_str("fn answer() -> u32 { 42 }\n");
@@ -93,7 +91,9 @@ impl Agent {
         let workspace = top.join("workspace");
         fs::create_dir_all(workspace.join("src"))?;
         let root = Root::open(&workspace)?;
-        let signers = approved(&root)?;
+        let approver = Approver::generate()?;
+        approver.allow(&root, &json!({ "allow": ["src/**"] }))?;
+        let signers = Signers::parse(&approver.line()).map_err(io::Error::other)?;
         let server = WorkspaceServer::new(config(top, root, signers), clock());
         let server = server.map_err(|fault| io::Error::other(format!("{fault:?}")))?;
         let desk =
@@ -118,25 +118,6 @@ impl Agent {
             answer => Err(io::Error::other(format!("{tool}: {answer:?}"))),
         }
     }
-}
-
-/// Saves and signs a plan that allows the file. Returns the trusted signers.
-fn approved(root: &Root) -> io::Result<Signers> {
-    let plan = json!({
-        "title": "Bench", "objective": "Measure writes",
-        "phase": [{ "id": "WORK", "allow": ["src/**"], "operations": ["create", "modify"] }],
-    });
-    let plan = Plan::from_value(&plan).map_err(io::Error::other)?;
-    let (hash, _) = store::save(&root.disk(), &plan)?;
-    let key = ApproverKey::generate(&mut OsRng, APPROVER).map_err(io::Error::other)?;
-    let now = clock().now();
-    let later = now + Duration::from_secs(24 * 3600);
-    let binding = ApprovalBinding::root(&root.path().to_string_lossy());
-    let approval = Approval::new(hash, binding, APPROVER, now, later).map_err(io::Error::other)?;
-    let signed = approval::sign_approval(&key, approval).map_err(io::Error::other)?;
-    approval::save_approval(&root.disk(), &signed)?;
-    let line = approval::approver_line(APPROVER, key.public_key());
-    Signers::parse(&line).map_err(io::Error::other)
 }
 
 fn config(top: &Path, root: Root, signers: Signers) -> Config {
@@ -175,10 +156,4 @@ fn config(top: &Path, root: Root, signers: Signers) -> Config {
         os_user: String::from("bench"),
         ids: Box::new(|| String::from("550e8400-e29b-41d4-a716-446655440000")),
     }
-}
-
-fn clock() -> Arc<dyn Clock> {
-    // A benchmark runs in real time.
-    #[allow(clippy::disallowed_methods)]
-    Arc::new(Timestamp::now)
 }
