@@ -1,5 +1,6 @@
 //! The command line of the benchmark.
 
+use crate::bare::namespaces;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,12 @@ pub(crate) enum Bare {
         /// A file with the names to print, one a line
         printed: PathBuf,
     },
+    /// Run `true` in new namespaces with a fresh /proc
+    #[command(name = "bare-namespaces", hide = true)]
+    Namespaces,
+    /// Mount /proc and become `true`
+    #[command(name = namespaces::PROCESS_ONE, hide = true)]
+    ProcessOne,
     /// Serve HTTP, run the statements of the order tools
     #[command(name = "bare-orders", hide = true)]
     Orders {
@@ -105,6 +112,8 @@ pub(crate) enum BenchPart {
     ContextGrowth,
     Log,
     Workspace,
+    /// The workspace server: plans, commands, pace, `audit verify` and memory
+    WorkspaceCommands,
     Orders,
 }
 

@@ -24,6 +24,7 @@ mod run;
 mod startup;
 mod statistics;
 mod tool_client;
+mod workspace;
 
 use arguments::{Bare, BenchArguments};
 use clap::Parser;
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
             looked_at,
             printed,
         }) => bare::files::stat(folder, looked_at, printed).map(|()| true),
+        Some(Bare::Namespaces) => bare::namespaces::run().map(|()| true),
+        Some(Bare::ProcessOne) => bare::namespaces::process_one().map(|()| true),
         Some(Bare::Orders { url }) => orders::bare::run(url).map(|()| true),
         None => run::run(&arguments.options),
     };

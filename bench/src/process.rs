@@ -27,6 +27,11 @@ impl BenchProgram {
         self.spawn(Stdio::piped(), Stdio::piped(), Stdio::inherit())
     }
 
+    /// Starts the program with pipes for stdin and stdout, without its messages on stderr.
+    pub(crate) fn start_silently(&self) -> io::Result<ServerProcess> {
+        self.spawn(Stdio::piped(), Stdio::piped(), Stdio::null())
+    }
+
     /// Starts the program and waits until it listens. Returns it with its address.
     pub(crate) fn listen(&self) -> io::Result<(ServerProcess, String)> {
         let mut process = self.spawn(Stdio::null(), Stdio::null(), Stdio::piped())?;
@@ -114,6 +119,14 @@ impl ServerProcess {
     pub(crate) fn ended(&mut self) -> io::Result<Option<bool>> {
         let status = self.child.try_wait()?;
         Ok(status.map(|status| status.success()))
+    }
+
+    /// Waits until it has ended. A failure is an error.
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
+        match self.child.wait()? {
+            status if status.success() => Ok(()),
+            status => Err(io::Error::other(format!("a server ended with {status}"))),
+        }
     }
 
     /// Returns the processor time that it has used so far.

@@ -17,6 +17,7 @@ use crate::report::{self, BenchReport};
 use crate::requests::Case;
 use crate::rounds::{Contender, RoundPlan, alternate};
 use crate::startup::startup;
+use crate::workspace;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -95,6 +96,10 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
     }
     if options.wants(BenchPart::Workspace) {
         record::writing(options, &mut report.record, &mut progress)?;
+    }
+    if options.wants(BenchPart::WorkspaceCommands) {
+        let programs = (files.candor.as_path(), files.bench.as_path());
+        workspace::measure(programs, options, &mut report.workspace, &mut progress)?;
     }
     if options.wants(BenchPart::Orders) {
         let sides = (files.bench.as_path(), &*files.sides());

@@ -1,6 +1,7 @@
 //! A client of a server on stdio: calls of tools, a fixed number in flight, each answer matched with its
 //! request.
 
+use crate::figures::mean;
 use crate::load::unexpected;
 use crate::process::ServerProcess;
 use crate::requests::{FIRST_ID, answered_id};
@@ -107,6 +108,11 @@ impl ToolClient {
         Ok(all)
     }
 
+    /// Sends one request. Returns how long its good answer took, in milliseconds.
+    pub(crate) fn time(&mut self, request: &ToolRequest) -> io::Result<f64> {
+        Ok(mean(&self.query(std::slice::from_ref(request), 1)?))
+    }
+
     /// Sends one request. Returns the answer.
     pub(crate) fn answer(&mut self, request: &ToolRequest) -> io::Result<Value> {
         self.send(request)?;
@@ -146,7 +152,16 @@ impl ToolClient {
             0 => Err(io::Error::other("the server ended")),
             _ => Ok(&self.line),
         }
-    }}
+    }
+    /// Closes the server's stdin and waits until it has ended.
+    pub(crate) fn end(self) -> io::Result<()> {
+        let ToolClient {
+            mut process, input, ..
+        } = self;
+        drop(input);
+        process.wait()
+    }
+}
 
 #[cfg(test)]
 mod tests {

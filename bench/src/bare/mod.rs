@@ -1,9 +1,10 @@
 //! The baselines: the least that any program with the same task has to do. The servers read a
 //! message, parse it into raw values and echo its parameters; the others check, print or write
-//! files. They validate nothing, so that nothing can be faster.
+//! files, or run a command in namespaces. They validate nothing, so that nothing can be faster.
 
 pub(crate) mod files;
 pub(crate) mod http;
+pub(crate) mod namespaces;
 pub(crate) mod stdio;
 
 use serde::Deserialize;

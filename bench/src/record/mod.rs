@@ -5,4 +5,4 @@ mod growth;
 mod writes;
 
 pub(crate) use appends::appending;
-pub(crate) use writes::writing;
+pub(crate) use writes::{source_text, writing};

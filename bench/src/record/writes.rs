@@ -59,7 +59,7 @@ pub(crate) fn writing(
 }
 
 /// Returns the text of a source file, different for each number.
-fn source_text(number: usize) -> String {
+pub(crate) fn source_text(number: usize) -> String {
     let mut text = format!("// {number}\n");
     while text.len() < BYTES {
         text.push_str("fn answer() -> u32 { 42 }\n");

@@ -29,6 +29,8 @@ pub(crate) struct BenchReport {
     pub(crate) context: SubjectFigures,
     /// The log, and the edits that it records.
     pub(crate) record: SubjectFigures,
+    /// The workspace server as a process.
+    pub(crate) workspace: SubjectFigures,
     pub(crate) orders: SubjectFigures,
 }
 
@@ -46,6 +48,7 @@ impl BenchReport {
             connections: SubjectFigures::about("http"),
             context: SubjectFigures::about("context"),
             record: SubjectFigures::about("log"),
+            workspace: SubjectFigures::about("workspace"),
             orders: SubjectFigures::about("orders"),
         }
     }
@@ -61,6 +64,7 @@ impl BenchReport {
         self.bars.extend(self.connections.bars.iter().cloned());
         self.bars.extend(self.context.bars.iter().cloned());
         self.bars.extend(self.record.bars.iter().cloned());
+        self.bars.extend(self.workspace.bars.iter().cloned());
         self.bars.extend(self.orders.bars.iter().cloned());
     }
 
@@ -82,6 +86,11 @@ impl BenchReport {
     /// Returns the rows of the table about the log and the edits that it records.
     fn of_record(&self) -> Vec<[String; 3]> {
         self.record.figures.iter().map(plain_figure).collect()
+    }
+
+    /// Returns the rows of the table about the workspace server.
+    fn of_workspace(&self) -> Vec<[String; 3]> {
+        self.workspace.figures.iter().map(plain_figure).collect()
     }
 
     /// Returns the rows of the table about the order tools.
@@ -122,6 +131,8 @@ const OF_CONNECTIONS: [&str; 3] = ["connections", "median", "spread"];
 const OF_CONTEXT: [&str; 3] = ["context", "median", "spread"];
 
 const OF_RECORD: [&str; 3] = ["log and workspace", "median", "spread"];
+
+const OF_WORKSPACE: [&str; 3] = ["workspace server", "median", "spread"];
 
 const OF_ORDERS: [&str; 3] = ["orders", "median", "spread"];
 

@@ -1,6 +1,8 @@
 //! The page of figures in the documentation.
 
-use super::{BenchReport, FIGURES, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS};
+use super::{
+    BenchReport, FIGURES, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, OF_WORKSPACE, VERDICTS,
+};
 use std::io;
 use std::path::Path;
 
@@ -14,6 +16,7 @@ fn text(report: &BenchReport) -> String {
     let of_connections = table(&OF_CONNECTIONS, &report.of_connections());
     let of_context = table(&OF_CONTEXT, &report.of_context());
     let of_record = table(&OF_RECORD, &report.of_record());
+    let of_workspace = table(&OF_WORKSPACE, &report.of_workspace());
     let of_orders = table(&OF_ORDERS, &report.of_orders());
     let (corpus, option) = match &report.context.corpus {
         Some(corpus) => (corpus.as_str(), "--corpus DIR "),
@@ -29,6 +32,7 @@ fn text(report: &BenchReport) -> String {
          ## Figures of many connections\n\n{of_connections}\n\
          ## Figures of context caches\n\n{of_context}\n\
          ## Figures of the log and the workspace\n\n{of_record}\n\
+         ## Figures of the workspace server\n\n{of_workspace}\n\
          ## Figures of the order tools\n\n{of_orders}\n\
          ## About this run\n\n\
          | | |\n|---|---|\n\
@@ -181,6 +185,37 @@ to the durable record: it finds and checks a signed plan, compares it with the p
 policy (the default profile) to the content, writes the journal, makes the change and records it. \
 The commands of the plan are not run. The bare program writes and syncs a temporary file, renames \
 it over the file, and syncs the directory.
+
+**The workspace server: plans and calls.** Each side has its own workspace and its own `candor \
+workspace serve` on stdio, in which one plan is approved and all others are drafts. The sides take \
+turns of a few calls, until each has had the time of a round, and the medians of the round are \
+compared. A call is measured from its request to its answer, when its line is already in the log. \
+`write_file` replaces a file of 4 KiB, and either names its plan or lets the server find the \
+approved one. The first page of `list_plans` has 256 plans. The memory is the resident size of a \
+new server that has listed all plans, page by page. `read_file` is called with `--max-rate \
+1000000`, a limit that one call at a time never reaches, so that calls are counted but do not \
+wait.
+
+**`audit verify`** is a new process for each run, on a log of 20,000 calls. One side finds the \
+checkpoint in the state directory of the workspace. The other one gets a copy of it with \
+`--checkpoint`, and a state directory without any.
+
+**Commands.** These bars need the sandbox at its level `full`. The bare program beside \
+`run_command` is started anew for each run: it makes the same six namespaces (user, mount, PID, \
+IPC, network and UTS) with one system call, starts itself again as process 1 of them, mounts a \
+fresh `/proc` and becomes `true`. It hides no files, filters no system calls and records nothing; \
+`run_command` also writes one durable line before the command starts and one after it. Of a \
+command that prints 1 GiB, the memory is the highest resident size of the server afterwards, minus \
+its resident size after a first command.
+
+**Governed files** are 2,000 files of 8 KiB in 20 directories. Two plans of the same workspace run \
+`true` on the same server: one has the files in `writable`, the other one does not. The figure is \
+the difference of both, minus twice the time in which the benchmark reads and hashes all files on \
+one thread. It can be negative.
+
+**`cargo build`** builds a generated crate of 20,000 lines without dependencies. In the sandbox it \
+is called with `run_command`, and outside it is the same cargo with the same variables. Before \
+each build, the directory that it builds in is removed, and everything that was written is synced.
 
 **Orders: the calls.** `candor orders serve --http` runs with its limits off and everything else \
 as it is released. Beside it runs an axum handler that executes the same statements in the same \

@@ -1,7 +1,8 @@
 //! The report on the terminal, and the progress until it is complete.
 
 use super::{
-    BenchReport, FIGURES, GAINS, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, VERDICTS,
+    BenchReport, FIGURES, GAINS, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, OF_WORKSPACE,
+    VERDICTS,
 };
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
@@ -39,6 +40,10 @@ pub(crate) fn print(report: &BenchReport) {
     let of_record = report.of_record();
     if !of_record.is_empty() {
         table(&OF_RECORD, &of_record);
+    }
+    let of_workspace = report.of_workspace();
+    if !of_workspace.is_empty() {
+        table(&OF_WORKSPACE, &of_workspace);
     }
     let of_orders = report.of_orders();
     if !of_orders.is_empty() {
