@@ -189,7 +189,7 @@ impl Failure {
                     "exit_code": ran.exit_code,
                     "signal": ran.signal,
                     "timed_out": ran.timed_out,
-                    "output_tail": ran.output_tail,
+                    "output_tail": ran.output,
                 })),
             Failure::CheckNotRun(error) => check_not_run(error),
             Failure::NotGoverned(error) => codes::PreflightFailed

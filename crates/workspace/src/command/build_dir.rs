@@ -2,6 +2,7 @@
 //! the owner. It is kept as long as the approval is valid, so that builds are incremental.
 
 use super::scratch::remove_tree;
+use crate::approval::{NotApproved, ValidApproval};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -162,6 +163,18 @@ pub struct FoundBuildDir {
     pub approval: String,
     /// The hash of its plan.
     pub plan: String,
+}
+
+impl FoundBuildDir {
+    /// Returns true if the directory is still needed, by the answer whether its plan is approved. It stays if
+    /// that cannot be judged now.
+    pub fn is_needed<E>(&self, approved: Result<Result<ValidApproval, NotApproved>, E>) -> bool {
+        match approved {
+            Ok(Ok(approval)) => approval.id == self.approval,
+            Ok(Err(why)) => why.is_about_repository(),
+            Err(_) => true,
+        }
+    }
 }
 
 /// Removes the directories of a root that are not used and that `is_valid` does not accept. Returns their

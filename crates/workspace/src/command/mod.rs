@@ -19,6 +19,7 @@ pub use fingerprint::{
 pub use hidden_files::{MAX_DEPTH, MAX_ENTRIES};
 pub(crate) use repair_modes::repair_modes;
 pub use run::{
-    CommandError, CommandOutcome, CommandSpec, MAX_OUTPUT_BYTES, OUTPUT_BYTES, PathRules, run,
+    CommandError, CommandOutcome, CommandSpec, KeptOutput, MAX_OUTPUT_BYTES, OUTPUT_BYTES,
+    PathRules, run,
 };
 pub use writable::WritableError;

@@ -35,7 +35,7 @@ impl OutputParts {
 
     /// Returns the number of bytes that are left out.
     pub(super) fn omitted(&self) -> u64 {
-        self.last.total() - self.last.end().len() as u64
+        self.last.omitted()
     }
 
     /// Returns the output as text.
@@ -84,6 +84,11 @@ impl OutputTail {
         self.total
     }
 
+    /// Returns the number of bytes before the last ones.
+    pub(super) fn omitted(&self) -> u64 {
+        self.total - self.end().len() as u64
+    }
+
     /// Returns the last bytes.
     fn end(&self) -> &[u8] {
         &self.bytes[self.bytes.len().saturating_sub(self.limit)..]
@@ -92,7 +97,7 @@ impl OutputTail {
     /// Returns the end as text of at most `limit` bytes.
     pub(super) fn text(&self) -> String {
         let end = self.end();
-        let cut = self.total > end.len() as u64;
+        let cut = self.omitted() > 0;
         let text = printable(without_half_character(end, cut));
         let mut from = text.len().saturating_sub(self.limit);
         while !text.is_char_boundary(from) {

@@ -62,6 +62,17 @@ pub struct CommandSpec {
     pub scratch: PathBuf,
     /// The weakest level of the sandbox that is acceptable.
     pub least: Level,
+    /// The part of its output that is kept.
+    pub keep: KeptOutput,
+}
+
+/// The part of a command's output that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptOutput {
+    /// The last [`OUTPUT_BYTES`].
+    Tail,
+    /// All of it up to [`MAX_OUTPUT_BYTES`], else its beginning and its end.
+    Ends,
 }
 
 /// The rules about paths below the root. Every path is relative to the root.
@@ -82,10 +93,7 @@ pub struct CommandOutcome {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
     pub timed_out: bool,
-    /// The end of its stdout and stderr, as text without control characters.
-    pub output_tail: String,
-    /// Its stdout and stderr, as text without control characters; of a long output the beginning and the
-    /// end.
+    /// The kept part of its stdout and stderr, as text without control characters.
     pub output: String,
     /// The number of bytes of its output that `output` lacks.
     pub omitted_bytes: u64,
@@ -214,7 +222,7 @@ fn run_in(
     on_start(running.stop_handle());
     let feeder = running.stdin().and_then(|pipe| feed(pipe, &spec.stdin));
     let held = running.held().clone();
-    let mut output = CommandOutput::new();
+    let mut output = CommandOutput::new(spec.keep);
     let until = spec.limits.time.map(|time| started + time + GRACE);
     let read = match running.stdout() {
         Some(pipe) => read_to_end(pipe, &mut output, until),
@@ -244,10 +252,9 @@ fn run_in(
         exit_code,
         signal,
         timed_out,
-        output_tail: output.tail.text(),
-        output: output.parts.text(),
-        output_bytes: output.parts.total(),
-        omitted_bytes: output.parts.omitted(),
+        output_bytes: output.total(),
+        omitted_bytes: output.omitted(),
+        output: output.text(),
         duration: started.elapsed(),
         held,
         connections,
@@ -256,22 +263,45 @@ fn run_in(
 }
 
 /// The output of a command, as it is read.
-struct CommandOutput {
-    tail: OutputTail,
-    parts: OutputParts,
+enum CommandOutput {
+    Tail(OutputTail),
+    Ends(OutputParts),
 }
 
 impl CommandOutput {
-    fn new() -> CommandOutput {
-        CommandOutput {
-            tail: OutputTail::new(OUTPUT_BYTES),
-            parts: OutputParts::new(FIRST_BYTES, LAST_BYTES),
+    fn new(keep: KeptOutput) -> CommandOutput {
+        match keep {
+            KeptOutput::Tail => CommandOutput::Tail(OutputTail::new(OUTPUT_BYTES)),
+            KeptOutput::Ends => CommandOutput::Ends(OutputParts::new(FIRST_BYTES, LAST_BYTES)),
         }
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        self.tail.push(bytes);
-        self.parts.push(bytes);
+        match self {
+            CommandOutput::Tail(tail) => tail.push(bytes),
+            CommandOutput::Ends(parts) => parts.push(bytes),
+        }
+    }
+
+    fn total(&self) -> u64 {
+        match self {
+            CommandOutput::Tail(tail) => tail.total(),
+            CommandOutput::Ends(parts) => parts.total(),
+        }
+    }
+
+    fn omitted(&self) -> u64 {
+        match self {
+            CommandOutput::Tail(tail) => tail.omitted(),
+            CommandOutput::Ends(parts) => parts.omitted(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            CommandOutput::Tail(tail) => tail.text(),
+            CommandOutput::Ends(parts) => parts.text(),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The rules of git that say which files in writable paths are not governed.
 
+use crate::reading::{MAX_GITIGNORE_BYTES, parse_rules};
 use candor_disk::{Disk, DiskFile, Open};
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,6 @@ pub(super) const GITIGNORE: &str = ".gitignore";
 
 /// The rules of the repository that are not in its tree.
 const EXCLUDE: &str = ".git/info/exclude";
-
-/// The maximum size of a file with rules, in bytes. A larger one is passed over.
-const MAX_BYTES: usize = 64 * 1024;
 
 /// The rules as they were before commands ran.
 #[derive(Debug, Default)]
@@ -47,7 +45,7 @@ impl IgnoreRules {
 
     /// Adds the rules of a directory as they were saved.
     pub(super) fn add(&mut self, directory: &Path, bytes: &[u8]) {
-        if let Some(rules) = parse(bytes) {
+        if let Some(rules) = parse_rules(bytes) {
             self.by_directory.insert(directory.to_path_buf(), rules);
         }
     }
@@ -104,16 +102,7 @@ impl IgnoreRules {
 
 fn read<D: Disk>(root: &D, path: &Path) -> Option<Gitignore> {
     let file = root.open(path, Open::Read).ok()?;
-    parse(&file.read_all(MAX_BYTES).ok()?)
-}
-
-fn parse(bytes: &[u8]) -> Option<Gitignore> {
-    let mut rules = GitignoreBuilder::new(".");
-    for line in String::from_utf8_lossy(bytes).lines() {
-        // A line that git could not use either is passed over, as git does.
-        let _ = rules.add_line(None, line);
-    }
-    rules.build().ok().filter(|rules| !rules.is_empty())
+    parse_rules(&file.read_all(MAX_GITIGNORE_BYTES as usize).ok()?)
 }
 
 #[cfg(test)]

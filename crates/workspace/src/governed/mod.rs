@@ -13,7 +13,6 @@ mod saved_bytes;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod tracked_files;
 
 pub use snapshot::{MAX_GOVERNED_BYTES, MAX_GOVERNED_FILES};
 
@@ -21,7 +20,6 @@ pub(crate) use entry::{pending_entry, remove_entry, save_entry};
 pub(crate) use run::{GovernedChange, GovernedChanges, GovernedRun, Recovered, recover};
 pub(crate) use saved_bytes::{SavedBytes, remove_abandoned};
 pub(crate) use snapshot::SnapshotError;
-pub(crate) use tracked_files::tracked_files;
 
 /// The maximum number of governed files that the commands of one call may change.
 pub const MAX_GOVERNED_CHANGES: usize = 500;

@@ -4,9 +4,8 @@ use super::entry::GovernedEntry;
 use super::ignore_rules::IgnoreRules;
 use super::saved_bytes::copy_back;
 use super::snapshot::{GovernedFile, Snapshot, take_again};
-use crate::write::SettleError;
+use crate::write::{SettleError, dir_of, is_unreachable, sync_if_exists};
 use candor_disk::{Disk, DiskFile, Open};
-use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -139,17 +138,8 @@ pub(super) fn rules_of<D: Disk>(
 
 /// Makes the names in a directory durable, unless it is gone or something else is there now.
 pub(super) fn sync_if_directory<D: Disk>(root: &D, dir: &str) -> io::Result<()> {
-    let is_gone = |error: &io::Error| {
-        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
-        kinds.contains(&error.kind()) || Errno::from_io_error(error) == Some(Errno::LOOP)
-    };
-    match root.sync_dir(dir) {
-        Err(error) if is_gone(&error) => Ok(()),
+    match sync_if_exists(root, dir) {
+        Err(error) if is_unreachable(&error) => Ok(()),
         synced => synced,
     }
-}
-
-/// Returns the directory of a path.
-pub(super) fn dir_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(dir, _)| dir)
 }

@@ -2,11 +2,11 @@
 
 use super::entry::{GovernedEntry, SavedFile, pending_entry, remove_entry, write_entry};
 use super::ignore_rules::IgnoreRules;
-use super::restore::{dir_of, restore, rules_of, sync_if_directory};
+use super::restore::{restore, rules_of, sync_if_directory};
 use super::saved_bytes::{SavedBytes, read_back};
 use super::snapshot::{GovernedFile, Snapshot, SnapshotError, take_again, take_first};
 use crate::plan::Operation;
-use crate::write::{ChangeOrigin, SettleError, hash_of};
+use crate::write::{ChangeOrigin, SettleError, dir_of, hash_of};
 use candor_disk::{Disk, DiskFile, Open};
 use std::collections::BTreeSet;
 use std::io;

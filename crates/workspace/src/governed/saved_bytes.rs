@@ -3,9 +3,9 @@
 
 use super::snapshot::GovernedFile;
 use crate::plan::durable;
+use crate::write::copy;
 use candor_disk::{Disk, DiskFile, Open};
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
@@ -19,7 +19,7 @@ const FILE_MODE: u32 = 0o600;
 const MAX_LENGTH: u64 = 512 << 20;
 
 /// The number of bytes that are copied at once.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: u64 = 64 * 1024;
 
 /// The saved bytes of one session.
 pub(crate) struct SavedBytes<D: Disk> {
@@ -106,27 +106,11 @@ impl<D: Disk> SavedBytes<D> {
         let offset = self.length;
         let from = root.open(path, Open::Read)?;
         let to = self.open()?;
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; CHUNK];
-        let mut copied = 0;
-        loop {
-            let read = match from.read_at(&mut buffer, copied) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
-            };
-            let chunk = buffer.get(..read).unwrap_or_default();
-            if chunk.is_empty() {
-                break;
-            }
-            hasher.update(chunk);
-            to.write_all_at(chunk, offset + copied)?;
-            copied += read as u64;
+        let copied = copy(&from, to, hash).and_then(|()| to.len());
+        if copied.is_err() {
+            to.set_len(offset)?;
         }
-        if crate::hex::hex(&hasher.finalize()) != hash {
-            // Another process has changed it since it was listed.
-            return Err(Errno::STALE.into());
-        }
-        self.length += copied;
+        self.length = copied?;
         Ok(offset)
     }
 
@@ -148,20 +132,12 @@ pub(super) fn copy_back<D: Disk>(
     length: u64,
     to: &D::File,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; CHUNK];
     let mut copied = 0;
     while copied < length {
-        let part = usize::try_from(length - copied).unwrap_or(CHUNK).min(CHUNK);
-        let buffer = buffer.get_mut(..part).unwrap_or_default();
-        match saved.read_at(buffer, offset + copied) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(read) => {
-                to.write_all_at(buffer.get(..read).unwrap_or_default(), copied)?;
-                copied += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let part = (length - copied).min(CHUNK);
+        let bytes = read_back(saved, offset + copied, part)?;
+        to.write_all_at(&bytes, copied)?;
+        copied += part;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The governed files at one moment: their hashes and modes, and the directories that contain them.
 
 use super::ignore_rules::IgnoreRules;
+use crate::repository::RepositoryError;
 use crate::write::read_hash;
 use candor_disk::{Disk, DiskFile, FileStamp, Open};
 use rustix::io::Errno;
@@ -69,6 +70,8 @@ impl Snapshot {
 pub(crate) enum SnapshotError {
     /// There are more files, or more bytes in them, than the maximum.
     TooLarge,
+    /// The tracked files are not known.
+    Tracked(RepositoryError),
     /// A name is not text, or there is something that is neither file, directory nor link.
     Odd(PathBuf),
     Io {
@@ -85,6 +88,9 @@ impl fmt::Display for SnapshotError {
                 "the writable paths have more than {MAX_GOVERNED_FILES} files or {} MiB that git does not ignore",
                 MAX_GOVERNED_BYTES >> 20
             ),
+            SnapshotError::Tracked(error) => {
+                write!(out, "the files that git tracks cannot be listed: {error}")
+            }
             SnapshotError::Odd(path) => write!(
                 out,
                 "{} is neither a file, a directory nor a link, or its name is not text",

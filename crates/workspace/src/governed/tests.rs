@@ -262,18 +262,15 @@ impl RealTree {
     }
 
     fn begin(&self) -> GovernedRun<RealDisk> {
+        self.try_begin().unwrap()
+    }
+
+    fn try_begin(&self) -> Result<GovernedRun<RealDisk>, SnapshotError> {
         let mut saved = SavedBytes::new(self.state.clone(), "s");
         let writable = [String::from("src")];
         let (root, state) = (self.root.clone(), self.state.clone());
-        GovernedRun::begin(
-            root,
-            state,
-            &mut saved,
-            &writable,
-            BTreeSet::new(),
-            origin(0),
-        )
-        .unwrap()
+        let tracked = BTreeSet::new();
+        GovernedRun::begin(root, state, &mut saved, &writable, tracked, origin(0))
     }
 
     fn look(&self) -> Vec<String> {
@@ -390,17 +387,7 @@ fn number_of_governed_files_is_bounded() {
     for number in 0..super::MAX_GOVERNED_FILES {
         std::fs::write(tree.path(&format!("src/deep/{number}")), "").unwrap();
     }
-    let mut saved = SavedBytes::new(tree.state.clone(), "s");
-    let writable = [String::from("src")];
-    let (root, state) = (tree.root.clone(), tree.state.clone());
-    let begun = GovernedRun::begin(
-        root,
-        state,
-        &mut saved,
-        &writable,
-        BTreeSet::new(),
-        origin(0),
-    );
+    let begun = tree.try_begin();
     assert!(matches!(begun, Err(SnapshotError::TooLarge)));
     assert!(super::pending_entry(&tree.state).unwrap().is_none());
 }
@@ -410,17 +397,7 @@ fn size_of_governed_files_is_bounded() {
     let tree = RealTree::new();
     let large = std::fs::File::create(tree.path("src/large")).unwrap();
     large.set_len(super::MAX_GOVERNED_BYTES).unwrap();
-    let mut saved = SavedBytes::new(tree.state.clone(), "s");
-    let writable = [String::from("src")];
-    let (root, state) = (tree.root.clone(), tree.state.clone());
-    let begun = GovernedRun::begin(
-        root,
-        state,
-        &mut saved,
-        &writable,
-        BTreeSet::new(),
-        origin(0),
-    );
+    let begun = tree.try_begin();
     assert!(matches!(begun, Err(SnapshotError::TooLarge)));
 }
 
@@ -456,17 +433,7 @@ fn swapped_links_lead_nowhere() {
             swaps
         });
         while !swapper.is_finished() {
-            let mut saved = SavedBytes::new(tree.state.clone(), "s");
-            let writable = [String::from("src")];
-            let (root, state) = (tree.root.clone(), tree.state.clone());
-            let begun = GovernedRun::begin(
-                root,
-                state,
-                &mut saved,
-                &writable,
-                BTreeSet::new(),
-                origin(0),
-            );
+            let begun = tree.try_begin();
             if let Ok(mut run) = begun {
                 // The change of a command, wherever the directory is now.
                 if let Ok(file) = tree.root.open("aside/a", Open::Edit) {

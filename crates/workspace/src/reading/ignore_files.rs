@@ -61,8 +61,13 @@ fn read(dir: impl AsFd) -> Option<Gitignore> {
     file.take(MAX_GITIGNORE_BYTES)
         .read_to_end(&mut bytes)
         .ok()?;
+    parse_rules(&bytes)
+}
+
+/// Parses the rules of a `.gitignore` file. Returns `None` if there are none.
+pub(crate) fn parse_rules(bytes: &[u8]) -> Option<Gitignore> {
     let mut rules = GitignoreBuilder::new(".");
-    for line in String::from_utf8_lossy(&bytes).lines() {
+    for line in String::from_utf8_lossy(bytes).lines() {
         // A line that git could not use either is passed over, as git does.
         let _ = rules.add_line(None, line);
     }

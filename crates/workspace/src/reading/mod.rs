@@ -13,6 +13,7 @@ use crate::protected::DenyRead;
 use candor_disk::{Disk, Open, RealFile};
 pub use file_filter::MAX_FILTER_GLOB_BYTES;
 pub use ignore_files::MAX_GITIGNORE_BYTES;
+pub(crate) use ignore_files::parse_rules;
 pub use list_files::{
     EntryKind, LIST_DEPTH, ListAnswer, ListEntry, ListRequest, MAX_LISTED, MAX_LISTED_BYTES,
 };

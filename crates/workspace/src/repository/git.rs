@@ -7,7 +7,7 @@
 use super::error::RepositoryError;
 use super::root_commits::{MAX_ROOT_COMMITS, RootCommits};
 use crate::plan::durable::{self, IfExists};
-use candor_disk::RealDisk;
+use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::io::{self, Read};
@@ -69,19 +69,28 @@ impl Git {
         commit: Option<&str>,
         timeout: Duration,
     ) -> io::Result<Git> {
-        durable::ensure_dir(state, "", super::cache::CACHE_DIR, DIR_MODE)?;
-        durable::ensure_dir(state, super::cache::CACHE_DIR, GIT_DIR, DIR_MODE)?;
-        for dir in ["objects", "refs"] {
-            durable::ensure_dir(state, GIT_DIR, &format!("{GIT_DIR}/{dir}"), DIR_MODE)?;
-        }
         let format = match commit.map(str::len) {
             Some(64) => SHA256,
             _ => SHA1,
         };
         let config = format!("{CONFIG}{format}");
-        for (name, text) in [("HEAD", "ref: refs/heads/none\n"), ("config", &config)] {
-            let text = text.as_bytes();
-            durable::write(state, GIT_DIR, name, FILE_MODE, text, IfExists::Replace)?;
+        let files = [("HEAD", "ref: refs/heads/none\n"), ("config", &config)];
+        let is_written = |(name, text): &(&str, &str)| {
+            let file = state.open(format!("{GIT_DIR}/{name}"), Open::Read);
+            file.and_then(|file| file.read_all(text.len()))
+                .is_ok_and(|bytes| bytes == text.as_bytes())
+        };
+        // The files come after the directories, so nothing is missing if they are there.
+        if !files.iter().all(is_written) {
+            durable::ensure_dir(state, "", super::cache::CACHE_DIR, DIR_MODE)?;
+            durable::ensure_dir(state, super::cache::CACHE_DIR, GIT_DIR, DIR_MODE)?;
+            for dir in ["objects", "refs"] {
+                durable::ensure_dir(state, GIT_DIR, &format!("{GIT_DIR}/{dir}"), DIR_MODE)?;
+            }
+            for (name, text) in files {
+                let text = text.as_bytes();
+                durable::write(state, GIT_DIR, name, FILE_MODE, text, IfExists::Replace)?;
+            }
         }
         Ok(Git {
             program,

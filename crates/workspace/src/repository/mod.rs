@@ -23,6 +23,7 @@ use crate::state;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use git::Git;
 use head::GitDirectories;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -66,6 +67,26 @@ pub struct TrackedFiles {
     pub count: usize,
     /// True if there may be more, because a limit was reached.
     pub cut: bool,
+}
+
+/// A list of tracked files.
+#[derive(Debug, Default)]
+struct TrackedList {
+    /// The paths from the top of the repository, each followed by NUL.
+    listed: Vec<u8>,
+    /// The path of the root from there, with a slash at its end.
+    above: Vec<u8>,
+    /// True if there are more.
+    cut: bool,
+}
+
+impl TrackedList {
+    /// Returns the paths from the root.
+    fn files(&self) -> impl Iterator<Item = &[u8]> {
+        let files = self.listed.split(|byte| *byte == 0);
+        let files = files.filter_map(|file| file.strip_prefix(self.above.as_slice()));
+        files.filter(|file| !file.is_empty())
+    }
 }
 
 impl RepositoryReader {
@@ -124,8 +145,47 @@ impl RepositoryReader {
 
     /// Counts the tracked files at or below paths from the root.
     pub fn tracked_files(&self, paths: &[&Path]) -> Result<Vec<TrackedFiles>, RepositoryError> {
+        let list = self.list_tracked(paths)?;
+        let count = |path: &&Path| {
+            let path = path.as_os_str().as_bytes();
+            let within = |file: &&[u8]| {
+                let rest = file.strip_prefix(path);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+            };
+            TrackedFiles {
+                count: list.files().filter(within).count(),
+                cut: list.cut,
+            }
+        };
+        Ok(paths.iter().map(count).collect())
+    }
+
+    /// Returns the names of all tracked files at or below paths from the root, as far as they are text. There
+    /// are none if the workspace is not in a repository of this user.
+    pub(crate) fn tracked_names(
+        &self,
+        paths: &[&Path],
+    ) -> Result<BTreeSet<String>, RepositoryError> {
+        let list = match self.list_tracked(paths) {
+            Err(RepositoryError::NoRepository | RepositoryError::OtherOwner) => {
+                return Ok(BTreeSet::new());
+            }
+            list => list?,
+        };
+        if list.cut {
+            return Err(RepositoryError::Git(String::from(
+                "there are too many tracked files",
+            )));
+        }
+        let names = list
+            .files()
+            .filter_map(|file| std::str::from_utf8(file).ok());
+        Ok(names.map(String::from).collect())
+    }
+
+    fn list_tracked(&self, paths: &[&Path]) -> Result<TrackedList, RepositoryError> {
         if paths.is_empty() {
-            return Ok(Vec::new());
+            return Ok(TrackedList::default());
         }
         let directories = GitDirectories::find(&self.root)?;
         let index = directories.own.join("index");
@@ -138,13 +198,7 @@ impl RepositoryReader {
                     why: String::from("it is not a file"),
                 });
             }
-            Err(_) => {
-                let none = TrackedFiles {
-                    count: 0,
-                    cut: false,
-                };
-                return Ok(vec![none; paths.len()]);
-            }
+            Err(_) => return Ok(TrackedList::default()),
         }
         let below = self
             .root
@@ -154,17 +208,11 @@ impl RepositoryReader {
         let commit = directories.head().ok();
         let git = self.git(&directories, commit.as_deref())?;
         let (listed, cut) = git.tracked_files(&directories.common, &index, &paths)?;
-        let count = |path: &PathBuf| {
-            let path = path.as_os_str().as_bytes();
-            let within = |file: &&[u8]| {
-                let rest = file.strip_prefix(path);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-            };
-            let files = listed.split(|byte| *byte == 0);
-            let count = files.filter(|file| !file.is_empty()).filter(within).count();
-            TrackedFiles { count, cut }
-        };
-        Ok(paths.iter().map(count).collect())
+        let mut above = below.as_os_str().as_bytes().to_vec();
+        if !above.is_empty() {
+            above.push(b'/');
+        }
+        Ok(TrackedList { listed, above, cut })
     }
 
     fn git(

@@ -409,7 +409,7 @@ fn missing_git_is_an_error() {
         RepositoryReader::new(&fixture.path("ws"), state, path.to_owned())
     };
     assert_eq!(new("").root_commits(), Err(RepositoryError::NoGit));
-    // What was computed before needs no git.
+    // An identity that was computed before needs no git.
     let known = fixture.root_commits("ws");
     assert!(known.is_ok());
     assert_eq!(new("").root_commits().map(Vec::from), known);

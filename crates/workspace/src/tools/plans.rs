@@ -166,14 +166,7 @@ pub(super) fn remove_ended_builds(
         .names(&session.root, server.clock.now())?;
     let is_valid = |found: &FoundBuildDir| {
         let hash = PlanHash::read(&found.plan);
-        let approved = hash.map(|hash| approved_in(server, session, &names, &hash));
-        // A directory whose approval cannot be judged now stays.
-        match approved {
-            Some(Ok(Ok(approval))) => approval.id == found.approval,
-            Some(Err(_)) => true,
-            Some(Ok(Err(why))) => why.is_about_repository(),
-            None => false,
-        }
+        hash.is_some_and(|hash| found.is_needed(approved_in(server, session, &names, &hash)))
     };
     remove_ended(&of_root, is_valid)?;
     Ok(())

@@ -4,7 +4,7 @@ use super::ToolContext;
 use super::commands::{CommandRequest, CommandRules, RanCommands, run_commands};
 use super::plans::{ChosenPlan, choose};
 use super::writing::{PendingChanges, PlanChoice};
-use crate::command::CommandOutcome;
+use crate::command::{CommandOutcome, KeptOutput};
 use crate::failure::Failure;
 use crate::fields::{arguments, planned};
 use crate::notes::CallNotes;
@@ -69,6 +69,7 @@ pub(super) fn run_checks(
         cwd: root.to_owned(),
         stdin: Vec::new(),
         time: None,
+        keep: KeptOutput::Tail,
     });
     run_commands(work, chosen, &requests.collect::<Vec<_>>(), rules)
 }
@@ -79,7 +80,7 @@ pub(super) fn describe(outcomes: &[CommandOutcome]) -> Value {
         json!({
             "argv": ran.argv,
             "exit_code": ran.exit_code,
-            "output_tail": ran.output_tail,
+            "output_tail": ran.output,
         })
     });
     passed.collect()

@@ -5,6 +5,7 @@ use super::commands::{CommandRequest, CommandRules, run_commands};
 use super::plans::choose;
 use super::writing::{PendingChanges, PlanChoice};
 use crate::argument_rules::parse_command;
+use crate::command::KeptOutput;
 use crate::failure::{Failure, PlanFailure};
 use crate::fields::{arguments, number, path, planned, words};
 use crate::notes::CallNotes;
@@ -87,6 +88,7 @@ fn run_command(work: &ToolContext, asked: RunCommand) -> Result<Reply, Failure> 
         cwd,
         stdin: asked.stdin.into_bytes(),
         time: Some(Duration::from_secs(seconds.unsigned_abs())),
+        keep: KeptOutput::Ends,
     };
     let rules = CommandRules {
         fresh: false,

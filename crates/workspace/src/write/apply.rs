@@ -15,7 +15,7 @@ const NEW_MODE: u32 = 0o644;
 const DIR_MODE: u32 = 0o755;
 
 /// Returns the directory of a path.
-pub(super) fn dir_of(path: &str) -> &str {
+pub(crate) fn dir_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
 
@@ -133,7 +133,7 @@ fn is_left_alone(error: &io::Error) -> bool {
 }
 
 /// Makes the names in a directory durable, unless the directory is gone.
-pub(super) fn sync_if_exists<D: Disk>(root: &D, dir: &str) -> io::Result<()> {
+pub(crate) fn sync_if_exists<D: Disk>(root: &D, dir: &str) -> io::Result<()> {
     match root.sync_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         synced => synced,
@@ -222,7 +222,7 @@ pub(super) fn remove_reachable<D: Disk>(root: &D, path: &str) -> io::Result<()> 
 }
 
 /// Returns true if something on the way is a link, or not a directory.
-pub(super) fn is_unreachable(error: &io::Error) -> bool {
+pub(crate) fn is_unreachable(error: &io::Error) -> bool {
     let codes = [Errno::LOOP, Errno::XDEV, Errno::NOTDIR];
     Errno::from_io_error(error).is_some_and(|code| codes.contains(&code))
 }

@@ -50,7 +50,7 @@ pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
 }
 
 /// Copies a file that must have this hash.
-pub(super) fn copy(from: &impl DiskFile, to: &impl DiskFile, hash: &str) -> io::Result<()> {
+pub(crate) fn copy(from: &impl DiskFile, to: &impl DiskFile, hash: &str) -> io::Result<()> {
     let copied = read_chunks(from, |bytes| to.append_all(bytes))?;
     match copied == hash {
         true => Ok(()),

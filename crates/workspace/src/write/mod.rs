@@ -9,7 +9,8 @@ mod settle;
 mod tests;
 mod turn;
 
-pub(crate) use file_state::{hash_of, read_hash};
+pub(crate) use apply::{dir_of, is_unreachable, sync_if_exists};
+pub(crate) use file_state::{copy, hash_of, read_hash};
 pub(crate) use journal::{ChangeOrigin, EntryState, JournalError};
 pub(crate) use pending::{PendingEntry, clear, pending, save_aside};
 pub(crate) use settle::{SettleError, Settlement};

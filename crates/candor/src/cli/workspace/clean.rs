@@ -56,14 +56,9 @@ impl CleanArgs {
         let revocations = workspace.revocations()?;
         let is_valid = |found: &FoundBuildDir| {
             let hash = PlanHash::read(&found.plan);
-            let approval = hash.map(|hash| workspace.approval_of(&hash, &signers, &revocations));
-            // A directory whose approval cannot be judged now stays.
-            match approval {
-                Some(Ok(Ok(approval))) => approval.id == found.approval,
-                Some(Err(_)) => true,
-                Some(Ok(Err(why))) => why.is_about_repository(),
-                None => false,
-            }
+            hash.is_some_and(|hash| {
+                found.is_needed(workspace.approval_of(&hash, &signers, &revocations))
+            })
         };
         remove_ended(&of_root, is_valid).map_err(|error| {
             CommandError::new(format!("cannot remove {}: {error}", of_root.display()))

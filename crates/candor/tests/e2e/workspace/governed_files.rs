@@ -132,6 +132,9 @@ fn forbidden_things_are_put_back() {
         ("echo x > src/build.rs", "src/build.rs"),
         ("ln -s /etc/passwd src/out", "src/out"),
         ("ln -s ../../x src/up", "src/up"),
+        ("ln -s nowhere/../../../x src/up", "src/up"),
+        // Each link alone stays in the root.
+        ("ln -s .. src/top; ln -s top/../x src/up", "src/up"),
         ("mkfifo src/pipe", "src/pipe"),
         ("echo x > src/.candor-x", "src/.candor-x"),
         ("touch $'src/a\\xff'", "src/a\u{fffd}"),
@@ -234,7 +237,7 @@ fn failing_checks_put_everything_back() {
     let subjects = lines.last().unwrap()["subject"].as_array().unwrap().clone();
     let paths: Vec<_> = subjects.iter().map(|subject| &subject["path"]).collect();
     assert_eq!(paths, ["src/a.txt", "src/b.txt"]);
-    // What a command formats in the file that was just written is one subject.
+    // A file that the call wrote and a command formatted is one subject.
     let both = json!({ "path": "src/b.txt", "content": "unformatted" });
     client.call_ok("write_file", both);
     let lines = fixture.log_lines();
