@@ -21,8 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// The maximum length of a message, in bytes.
 const MAX_MESSAGE: u32 = 64 << 20;
+/// The memory that is reserved for a message before it arrives, in bytes.
+const MAX_RESERVED: usize = 64 << 10;
 /// The maximum number of open files that travel with a message.
-const MAX_FILES: usize = 4;
+const MAX_FILES: usize = 3;
 
 /// A process to start, as the helper gets it. Stdin, stdout and stderr of the process travel with it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,11 +92,9 @@ pub(crate) enum WardenMessage {
     },
 }
 
-/// A message of entry, process 1 or cell to the process that watches it.
+/// A message of entry, process 1 or cell to the warden.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum StageMessage {
-    /// The cell runs: it needs no further file of the old tree.
-    Loaded,
     /// The set-up is done. From the cell: the command follows if the socket is closed next. From process 1:
     /// the command runs; the socket of the proxy travels with it.
     Ready {
@@ -254,7 +254,9 @@ pub(crate) fn receive_with<T: DeserializeOwned>(
     if length > MAX_MESSAGE {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let mut body = Vec::new();
+    // The sender is trusted no further than this: a longer body grows as it arrives.
+    let expected = usize::try_from(length).map_or(0, |length| length.min(MAX_RESERVED));
+    let mut body = Vec::with_capacity(expected);
     socket.take(u64::from(length)).read_to_end(&mut body)?;
     Ok(Some((serde_json::from_slice(&body)?, files)))
 }

@@ -4,13 +4,15 @@
 //! [`probe`] finds out which level that is. Several processes take part, all of them this program, started
 //! again, so no code runs between fork and exec and no code here is unsafe:
 //!
-//! - The *warden* stays outside. It ends the process when its time is over, when the caller stops it or
-//!   when the caller dies, and it serves the proxy.
-//! - The *entry* makes the namespaces and starts *process 1* in them. Process 1 builds the file tree from
-//!   nothing and reaps orphans. When it ends, the kernel ends every process in the namespace.
-//! - The *cell* gives up everything that the process must not have, then becomes the process.
+//! - The *warden* watches from outside. It ends the process when its time is over, when the caller stops it
+//!   or when the caller dies. It makes the namespaces and starts *process 1* in them.
+//! - *Process 1* builds the file tree from nothing, gives up everything that the process must not have,
+//!   starts the process and reaps orphans. When it ends, the kernel ends every process in the namespace.
+//! - If the network is granted, the warden stays outside of all namespaces and serves the proxy there. The
+//!   *entry* makes the namespaces for it and starts process 1.
 //!
-//! At [`Level::Landlock`] and [`Level::None`] the warden starts the cell itself.
+//! At [`Level::Landlock`] and [`Level::None`] the warden starts the *cell* instead, which gives up everything
+//! that the process must not have, and becomes the process.
 //!
 //! The crate depends on no other crate of this workspace, never reads the environment and never prints.
 

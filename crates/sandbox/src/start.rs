@@ -64,7 +64,7 @@ pub fn start(spec: &Spec, helper: &Helper) -> Result<Running, StartError> {
         limits,
         ..empty_job(helper, spec.least)
     };
-    hand_over(&job, helper, spec.merge_output)
+    hand_over(job, helper, spec.merge_output)
 }
 
 /// Returns a job that only tries the set-up.
@@ -92,7 +92,7 @@ pub(crate) fn empty_job(helper: &Helper, least: Level) -> Job {
 
 /// Starts the warden, hands over the job and waits until the process runs.
 pub(crate) fn hand_over(
-    job: &Job,
+    mut job: Job,
     helper: &Helper,
     merge_output: bool,
 ) -> Result<Running, StartError> {
@@ -107,39 +107,45 @@ pub(crate) fn hand_over(
             (Some(near), far)
         }
     };
-    let mut warden = Warden::start(helper).map_err(at(SetupStep::Start))?;
     let files = [stdin_far.as_fd(), stdout_far.as_fd(), stderr_far.as_fd()];
-    // A failure matters only if there is no answer.
-    let sent = send_with(&warden.socket, job, &files);
-    drop((stdin_far, stdout_far, stderr_far));
-    let answer = warden
-        .socket
-        .set_read_timeout(Some(SETUP_TIMEOUT))
-        .and_then(|()| receive(&warden.socket));
-    match answer {
-        Ok(Some(WardenMessage::Started(held))) => Ok(Running {
-            stdin: Some(stdin),
-            stdout: Some(stdout),
-            stderr,
-            held,
-            started,
-            time: job.limits.time,
-            warden,
-        }),
-        Ok(Some(WardenMessage::NotStarted(failure))) => {
-            warden.end(GRACE);
-            Err(start_error(failure, job))
+    let (warden, held) = loop {
+        let mut warden = Warden::start(helper).map_err(at(SetupStep::Start))?;
+        // A failure matters only if there is no answer.
+        let sent = send_with(&warden.socket, &job, &files);
+        let answer = warden
+            .socket
+            .set_read_timeout(Some(SETUP_TIMEOUT))
+            .and_then(|()| receive(&warden.socket));
+        if let Ok(Some(WardenMessage::Started(held))) = answer {
+            break (warden, held);
         }
-        Ok(Some(WardenMessage::Ended { .. }) | None) => {
-            warden.end(GRACE);
-            sent.map_err(at(SetupStep::Handover))?;
-            Err(StartError::HelperLost)
+        warden.end(GRACE);
+        match answer {
+            // The full level cannot be had; the next warden starts with a lower one.
+            Ok(Some(WardenMessage::NotStarted(StartFailure::Missing(missing))))
+                if job.missing.is_empty() =>
+            {
+                job.missing.push(missing);
+            }
+            Ok(Some(WardenMessage::NotStarted(failure))) => {
+                return Err(start_error(failure, &job));
+            }
+            Ok(_) => {
+                sent.map_err(at(SetupStep::Handover))?;
+                return Err(StartError::HelperLost);
+            }
+            Err(source) => return Err(at(SetupStep::Handover)(source)),
         }
-        Err(source) => {
-            warden.end(GRACE);
-            Err(at(SetupStep::Handover)(source))
-        }
-    }
+    };
+    Ok(Running {
+        stdin: Some(stdin),
+        stdout: Some(stdout),
+        stderr,
+        held,
+        started,
+        time: job.limits.time,
+        warden,
+    })
 }
 
 fn pipe_to_process() -> io::Result<(File, OwnedFd)> {

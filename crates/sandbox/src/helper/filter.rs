@@ -87,6 +87,8 @@ const IPC: &[i64] = &[
     libc::SYS_mq_getsetattr,
 ];
 
+/// The first process of a PID namespace.
+const PROCESS_ONE: i32 = 1;
 /// `fchmodat2`, which the C library does not name on every processor.
 const FCHMODAT2: i64 = 452;
 /// The bit that marks the 32-bit interface of x86-64.
@@ -159,8 +161,13 @@ fn refused(job: &Job) -> Result<Rules, BackendError> {
             .or_default()
             .push(SeccompRule::new(vec![is_command])?);
     }
-    if job.level == Level::Landlock && !job.signals_confined {
-        signals(&mut rules, [job.server, job.warden])?;
+    match job.level {
+        Level::Full => signals(&mut rules, &[PROCESS_ONE])?,
+        Level::Landlock if !job.signals_confined => {
+            let [server, warden] = [job.server, job.warden];
+            signals(&mut rules, &[server, warden, -server, -warden, -1])?;
+        }
+        _ => {}
     }
     Ok(rules)
 }
@@ -197,7 +204,7 @@ fn sockets(rules: &mut Rules, job: &Job) -> Result<(), BackendError> {
 /// process 1 is refused: others outside do not exist (`ESRCH`), and those inside are the command's own.
 fn other_processes(rules: &mut Rules, level: Level) -> Result<(), BackendError> {
     let is_other = |index| match level {
-        Level::Full => argument(index, SeccompCmpOp::Eq, 1),
+        Level::Full => argument(index, SeccompCmpOp::Eq, PROCESS_ONE),
         _ => argument(index, SeccompCmpOp::Ne, 0),
     };
     for call in [
@@ -300,8 +307,8 @@ fn modes(rules: &mut Rules) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// Refuses signals to the server and the warden, for kernels whose Landlock does not.
-fn signals(rules: &mut Rules, watchers: [i32; 2]) -> Result<(), BackendError> {
+/// Refuses signals to processes and groups of the sandbox, for kernels whose Landlock does not.
+fn signals(rules: &mut Rules, targets: &[i32]) -> Result<(), BackendError> {
     let calls = [
         libc::SYS_kill,
         libc::SYS_tkill,
@@ -312,12 +319,9 @@ fn signals(rules: &mut Rules, watchers: [i32; 2]) -> Result<(), BackendError> {
     ];
     for call in calls {
         let mut refused = Vec::new();
-        for target in [watchers[0], watchers[1], -watchers[0], -watchers[1], -1] {
-            refused.push(SeccompRule::new(vec![argument(
-                0,
-                SeccompCmpOp::Eq,
-                target,
-            )?])?);
+        for target in targets {
+            let is_target = argument(0, SeccompCmpOp::Eq, *target)?;
+            refused.push(SeccompRule::new(vec![is_target])?);
         }
         rules.insert(call, refused);
     }

@@ -25,13 +25,14 @@ use std::sync::Arc;
 /// One of the helper processes. Each is the same program, started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Stays outside, watches the command, ends it and serves its proxy.
+    /// Watches the command, ends it and serves its proxy.
     Warden,
-    /// Makes the namespaces.
+    /// Makes the namespaces if the warden must stay outside of them.
     Entry,
-    /// Process 1 of the new PID namespace: builds the file tree and reaps orphans.
+    /// Process 1 of the new PID namespace: builds the file tree, confines itself, starts the command and
+    /// reaps orphans.
     ProcessOne,
-    /// Confines itself and becomes the command.
+    /// Confines itself and becomes the command, below the full level.
     Cell,
 }
 
@@ -86,15 +87,20 @@ fn stdin_socket() -> io::Result<UnixStream> {
 /// Starts the next stage with a socket as its stdin.
 fn start_stage(stage: Stage, first_args: &[String]) -> io::Result<(Child, UnixStream)> {
     let (socket, far) = UnixStream::pair()?;
-    let child = Command::new("/proc/self/exe")
+    let child = start_stage_on(OwnedFd::from(far).into(), stage, first_args)?;
+    Ok((child, socket))
+}
+
+/// Starts the next stage with this stdin.
+fn start_stage_on(stdin: Stdio, stage: Stage, first_args: &[String]) -> io::Result<Child> {
+    Command::new("/proc/self/exe")
         .args(first_args)
         .arg(stage.name())
         .env_clear()
-        .stdin(OwnedFd::from(far))
+        .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()?;
-    Ok((child, socket))
+        .spawn()
 }
 
 /// Closes files that the server inherited or opened without close-on-exec.

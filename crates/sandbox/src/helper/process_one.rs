@@ -1,14 +1,15 @@
-//! Process 1 of the new PID namespace: builds the file tree, starts the cell and reaps orphans. When it ends,
-//! the kernel ends every process in the namespace.
+//! Process 1 of the new PID namespace: builds the file tree, confines itself, starts the command and reaps
+//! orphans. When it ends, the kernel ends every process in the namespace.
 
-use super::namespaces::missing;
+use super::namespaces::{enter, missing};
 use super::sweep::reap;
-use super::{Stage, entry, loopback, privileges, start_stage, stdin_socket, tree};
+use super::{cell, entry, loopback, stdin_socket, tree};
 use crate::error::SetupStep;
-use crate::job::{Job, StageMessage, StartFailure, receive, receive_with, send, send_with};
-use crate::level::Part;
+use crate::job::{Job, StageMessage, StartFailure, receive_with, send, send_with};
+use crate::level::{Namespace, Part};
 use crate::spec::Network;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitStatus, pidfd_open, set_dumpable_behavior,
     set_parent_process_death_signal,
@@ -17,8 +18,12 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Child;
 
+/// The shell that runs scripts without an interpreter.
+const SHELL: &str = "/bin/sh";
 /// The interval at which orphans are reaped while the command runs.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
@@ -27,41 +32,35 @@ const TICK: Timespec = Timespec {
 
 pub(super) fn main() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let (mut job, mut files) = receive_with::<Job>(&stdin_socket()?)?
+    let warden = stdin_socket()?;
+    let (mut job, files) = receive_with::<Job>(&warden)?
         .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    // The fourth file is the socket to the warden.
-    let warden = files.pop().ok_or(io::ErrorKind::InvalidData)?;
-    let warden = UnixStream::from(warden);
-    let cell = match start(&mut job, files) {
-        Ok((cell, proxy)) => {
-            let ready = StageMessage::Ready {
-                namespaces: entry::namespaces(&job),
-            };
-            let proxy: Vec<_> = proxy.iter().map(AsFd::as_fd).collect();
-            send_with(&warden, &ready, &proxy)?;
-            cell
-        }
+    let (command, proxy) = match start(&mut job, files) {
+        Ok(started) => started,
         Err(failure) => return send(&warden, &StageMessage::Failed(failure)),
     };
-    match wait_for(&cell, &warden)? {
-        Some(status) => send(
-            &warden,
-            &StageMessage::Ended {
-                exit_code: status.exit_status(),
-                signal: status.terminating_signal(),
-            },
-        ),
-        None => Ok(()),
-    }
+    let ready = StageMessage::Ready {
+        namespaces: entry::namespaces(&job),
+    };
+    let proxy: Vec<_> = proxy.iter().map(AsFd::as_fd).collect();
+    send_with(&warden, &ready, &proxy)?;
+    let (exit_code, signal) = match command {
+        Some(command) => match wait_for(&command, &warden)? {
+            Some(status) => (status.exit_status(), status.terminating_signal()),
+            None => return Ok(()),
+        },
+        None => (Some(0), None),
+    };
+    send(&warden, &StageMessage::Ended { exit_code, signal })
 }
 
-/// Sets everything up and starts the command. Returns the listening socket of the proxy if there is one.
-fn start(job: &mut Job, files: Vec<OwnedFd>) -> Result<(Child, Option<TcpListener>), StartFailure> {
+/// Sets everything up and starts the command, if there is one. Returns the listening socket of the proxy if
+/// there is one.
+fn start(
+    job: &mut Job,
+    files: Vec<OwnedFd>,
+) -> Result<(Option<Child>, Option<TcpListener>), StartFailure> {
     let at = StartFailure::at::<io::Error>;
-    // The cell is started first: the new tree need not contain this program and its libraries. They are
-    // loaded once it reports so.
-    let (cell, socket) = start_stage(Stage::Cell, &job.first_args).map_err(at(SetupStep::Start))?;
-    receive::<StageMessage>(&socket).map_err(at(SetupStep::Start))?;
     let mut proxy = None;
     if job.network != Network::Machine {
         let no_loopback = |error| {
@@ -75,41 +74,45 @@ fn start(job: &mut Job, files: Vec<OwnedFd>) -> Result<(Child, Option<TcpListene
             proxy = Some(listener);
         }
     }
+    enter(Namespace::Mount).map_err(StartFailure::Missing)?;
     tree::build(&job.tree)?;
-    privileges::drop_all().map_err(at(SetupStep::Privileges))?;
     // The command must not open the files of this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| at(SetupStep::Privileges)(error.into()))?;
-    let sent: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-    send_with(&socket, job, &sent).map_err(at(SetupStep::Handover))?;
-    drop(files);
-    await_command(&socket)?;
-    Ok((cell, proxy))
+    cell::confine(job, cell::TASKS_OF_HELPER)?;
+    let command = spawn(job, &files).map_err(|error| StartFailure::Exec {
+        code: error.raw_os_error().unwrap_or_default(),
+    });
+    Ok((command?, proxy))
 }
 
-/// Waits until the cell has become the command. Returns the namespaces that the cell entered itself.
-pub(super) fn await_command(
-    socket: &UnixStream,
-) -> Result<Vec<crate::level::Namespace>, StartFailure> {
-    let at = StartFailure::at::<io::Error>;
-    let mut entered = None;
-    loop {
-        match receive(socket).map_err(at(SetupStep::Handover))? {
-            Some(StageMessage::Ready { namespaces }) => entered = Some(namespaces),
-            Some(StageMessage::Failed(failure)) => return Err(failure),
-            Some(StageMessage::Loaded | StageMessage::Ended { .. }) => {}
-            // The socket is closed when the cell executes the command.
-            None => {
-                let lost = || at(SetupStep::Start)(io::ErrorKind::UnexpectedEof.into());
-                return entered.ok_or_else(lost);
-            }
+/// Starts the command, if there is one. The shell runs a script that names no interpreter, as if this process
+/// had called `execvp`.
+fn spawn(job: &mut Job, files: &[OwnedFd]) -> io::Result<Option<Child>> {
+    let Some(program) = job.program.take() else {
+        return Ok(None);
+    };
+    // A group of its own: signals to its group do not reach this process.
+    let start = |job: &Job, program: &Path| {
+        let mut command = cell::command(job, program, files)?;
+        command.process_group(0).spawn()
+    };
+    let started = start(job, program.path());
+    let has_no_format = |error: &io::Error| Errno::from_io_error(error) == Some(Errno::NOEXEC);
+    match (started, program.path().to_str()) {
+        (Err(error), Some(script)) if has_no_format(&error) => {
+            let start_of_argv = ..job.argv.len().min(1);
+            let shell = [SHELL, script].map(String::from);
+            job.argv.splice(start_of_argv, shell);
+            start(job, Path::new(SHELL)).map(Some)
         }
+        (started, _) => started.map(Some),
     }
 }
 
 /// Waits until the command ends. Returns `None` if the warden ended.
-fn wait_for(cell: &Child, warden: &UnixStream) -> io::Result<Option<WaitStatus>> {
-    let id = i32::try_from(cell.id()).map_err(io::Error::other)?;
+fn wait_for(command: &Child, warden: &UnixStream) -> io::Result<Option<WaitStatus>> {
+    let id = i32::try_from(command.id()).map_err(io::Error::other)?;
     let pid = Pid::from_raw(id).ok_or(io::ErrorKind::NotFound)?;
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
     let mut status = None;

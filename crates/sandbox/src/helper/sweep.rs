@@ -1,17 +1,25 @@
 //! Ends every process that a command left behind.
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use rustix::event::{Timespec, poll};
+use nix::unistd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{WaitOptions, wait};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// The time limit for all processes to end.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of processes that are ended in one round.
 const MAX_ROUND: usize = 65_536;
+/// The maximum number of children whose end is waited for at once.
+const MAX_AWAITED: usize = 64;
+/// The time after which the rest is killed again.
+const PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 2_000_000,
+};
 
 /// The process id of a child that ended, and its status.
 pub(super) type ChildStatus = (i32, rustix::process::WaitStatus);
@@ -34,20 +42,20 @@ pub(super) fn end_descendants(by: EndBy, mut on_end: impl FnMut(ChildStatus)) ->
     loop {
         match by {
             // All at once, so that no process can escape by forking.
-            EndBy::Everyone => drop(kill(Pid::from_raw(-1), Signal::SIGKILL)),
+            EndBy::Everyone => drop(kill(unistd::Pid::from_raw(-1), Signal::SIGKILL)),
             EndBy::Session(session) => {
-                let _ = kill(Pid::from_raw(-session), Signal::SIGKILL);
+                let _ = kill(unistd::Pid::from_raw(-session), Signal::SIGKILL);
                 for process in descendants() {
-                    let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+                    let _ = kill(unistd::Pid::from_raw(process), Signal::SIGKILL);
                 }
             }
             EndBy::Process(process) => {
                 for child in children("self") {
                     if child != process {
-                        let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+                        let _ = kill(unistd::Pid::from_raw(child), Signal::SIGKILL);
                     }
                 }
-                let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+                let _ = kill(unistd::Pid::from_raw(process), Signal::SIGKILL);
             }
         }
         if !reap(&mut on_end) {
@@ -56,12 +64,21 @@ pub(super) fn end_descendants(by: EndBy, mut on_end: impl FnMut(ChildStatus)) ->
         if Instant::now() > until {
             return false;
         }
-        let pause = Timespec {
-            tv_sec: 0,
-            tv_nsec: 2_000_000,
-        };
-        let _ = poll(&mut [], Some(&pause));
+        await_child();
     }
+}
+
+/// Waits until a child has ended, but not longer than [`PAUSE`]: others may have become children meanwhile.
+fn await_child() {
+    let children = children("self").into_iter().take(MAX_AWAITED);
+    let handles: Vec<OwnedFd> = children
+        .filter_map(|child| pidfd_open(Pid::from_raw(child)?, PidfdFlags::empty()).ok())
+        .collect();
+    let mut polled: Vec<_> = handles
+        .iter()
+        .map(|handle| PollFd::new(handle, PollFlags::IN))
+        .collect();
+    let _ = poll(&mut polled, Some(&PAUSE));
 }
 
 /// Reaps every child that has ended. Returns false if no child is left.

@@ -1,10 +1,12 @@
 //! The warden: starts the command at the best level that can be had, ends it in time, and ends all of its
 //! descendants.
+//!
+//! At the full level it makes the namespaces itself and starts process 1 in them, unless it has to serve a
+//! proxy outside of them.
 
 use super::landlock_rules::confine_signals;
-use super::process_one::await_command;
 use super::sweep::{EndBy, end_descendants, reap};
-use super::{Stage, close_inherited_files, limits, start_stage, stdin_socket};
+use super::{Stage, close_inherited_files, entry, limits, start_stage, stdin_socket};
 use crate::error::SetupStep;
 use crate::job::{
     Job, StageMessage, StartFailure, WardenMessage, receive, receive_with, send, send_with,
@@ -39,7 +41,6 @@ pub(super) fn main(resolver: Arc<dyn Resolve>) -> io::Result<()> {
     let (mut job, files) = receive_with::<Job>(&server)?
         .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
     job.warden = getpid().as_raw_pid();
-    job.tasks = limits::tasks_of_user();
     set_child_subreaper(Some(getpid()))?;
     let started = match start(&mut job, &files) {
         Ok(started) => started,
@@ -103,12 +104,22 @@ fn start(job: &mut Job, files: &[OwnedFd]) -> Result<Started, StartFailure> {
         if level < job.least {
             break;
         }
+        if level == Level::Full && !job.missing.is_empty() {
+            // Another warden has tried it.
+            continue;
+        }
         job.level = level;
         let tried = check(level).and_then(|()| match level {
             Level::Full => start_full(job, files),
             _ => start_cell(job, files),
         });
         match tried {
+            // This process may be in new namespaces already, so the caller starts another warden.
+            Err(missing @ StartFailure::Missing(_))
+                if level == Level::Full && level > job.least =>
+            {
+                return Err(missing);
+            }
             Err(StartFailure::Missing(missing)) => job.missing.push(missing),
             tried => return tried,
         }
@@ -174,12 +185,23 @@ fn held(job: &Job, started: &Started) -> Held {
 
 fn start_full(job: &Job, files: &[OwnedFd]) -> Result<Started, StartFailure> {
     let at = StartFailure::at::<io::Error>;
-    let (entry, socket) =
-        start_stage(Stage::Entry, &job.first_args).map_err(at(SetupStep::Start))?;
-    let id = process_id(&entry).map_err(at(SetupStep::Start))?;
+    let has_proxy = matches!(job.network, Network::Proxy(_));
+    let stage = match has_proxy {
+        true => Stage::Entry,
+        false => {
+            entry::enter_all(job)?;
+            Stage::ProcessOne
+        }
+    };
+    let (child, socket) = start_stage(stage, &job.first_args).map_err(at(SetupStep::Start))?;
+    let id = process_id(&child).map_err(at(SetupStep::Start))?;
     let start = || {
         socket.set_read_timeout(Some(SETUP_TIMEOUT))?;
-        let sent = send_with(&socket, job, &borrowed(files));
+        let to_entry = match has_proxy {
+            true => send(&socket, job),
+            false => Ok(()),
+        };
+        let sent = to_entry.and_then(|()| send_with(&socket, job, &borrowed(files)));
         let answer = receive_with::<StageMessage>(&socket)?;
         // Without an answer, the failure to send is the reason.
         if answer.is_none() {
@@ -207,6 +229,7 @@ fn start_full(job: &Job, files: &[OwnedFd]) -> Result<Started, StartFailure> {
 
 fn start_cell(job: &mut Job, files: &[OwnedFd]) -> Result<Started, StartFailure> {
     let at = StartFailure::at::<io::Error>;
+    job.tasks = limits::tasks_of_user();
     job.signals_confined = job.level == Level::Landlock && has_confined_signals(job.server);
     let (cell, socket) = start_stage(Stage::Cell, &job.first_args).map_err(at(SetupStep::Start))?;
     let id = process_id(&cell).map_err(at(SetupStep::Start))?;
@@ -237,6 +260,24 @@ fn start_cell(job: &mut Job, files: &[OwnedFd]) -> Result<Started, StartFailure>
         Err(failure) => {
             end_descendants(end_by, |_| {});
             Err(failure)
+        }
+    }
+}
+
+/// Waits until the cell has become the command. Returns the namespaces that the cell entered itself.
+fn await_command(socket: &UnixStream) -> Result<Vec<Namespace>, StartFailure> {
+    let at = StartFailure::at::<io::Error>;
+    let mut entered = None;
+    loop {
+        match receive(socket).map_err(at(SetupStep::Handover))? {
+            Some(StageMessage::Ready { namespaces }) => entered = Some(namespaces),
+            Some(StageMessage::Failed(failure)) => return Err(failure),
+            Some(StageMessage::Ended { .. }) => {}
+            // The socket is closed when the cell executes the command.
+            None => {
+                let lost = || at(SetupStep::Start)(io::ErrorKind::UnexpectedEof.into());
+                return entered.ok_or_else(lost);
+            }
         }
     }
 }

@@ -188,8 +188,8 @@ static int vm_call(long call) {
     return syscall(call, server, &here, 1, &there, 1, 0);
 }
 
-static int signal_by_handle(void) {
-    int handle = syscall(SYS_pidfd_open, server, 0);
+static int signal_by_handle(pid_t process) {
+    int handle = syscall(SYS_pidfd_open, process, 0);
     return handle < 0 ? -1 : syscall(SYS_pidfd_send_signal, handle, 0, NULL, 0);
 }
 
@@ -513,7 +513,11 @@ static void processes(void) {
     TRY("kill the group of the server", kill(-server, SIGKILL));
     TRY("tkill the server", syscall(SYS_tkill, server, SIGKILL));
     TRY("tgkill the server", syscall(SYS_tgkill, server, server, SIGKILL));
-    TRY("signal to the server by handle", signal_by_handle());
+    TRY("signal to the server by handle", signal_by_handle(server));
+    TRY("signal to process 1", kill(1, 0));
+    TRY("kill process 1", kill(1, SIGKILL));
+    TRY("tgkill process 1", syscall(SYS_tgkill, 1, 1, SIGSEGV));
+    TRY("signal to process 1 by handle", signal_by_handle(1));
     EXACT("ptrace attach", ptrace(PTRACE_ATTACH, server, 0, 0));
     EXACT("ptrace seize", ptrace(PTRACE_SEIZE, server, 0, 0));
     EXACT("ptrace attach to process 1", ptrace(PTRACE_ATTACH, 1, 0, 0));

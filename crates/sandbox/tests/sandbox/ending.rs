@@ -1,7 +1,7 @@
 //! The end of a command: by itself, by a signal, by its time limit, by the caller. No descendant survives.
 
 use crate::fixture::{Fixture, PROGRAM, Ran, at_both_levels, helper};
-use candor_sandbox::start;
+use candor_sandbox::{Hosts, Network, start};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -192,9 +192,17 @@ fn helpers(stage: &str) -> Vec<i32> {
 #[test]
 fn descendants_end_with_any_killed_helper() {
     crate::fixture::at_full_level(|fixture| {
-        for stage in ["warden", "entry", "process-one"] {
+        let proxy = || Network::Proxy(Hosts::Any);
+        for (stage, network) in [
+            ("warden", Network::Off),
+            ("process-one", Network::Off),
+            ("warden", proxy()),
+            ("entry", proxy()),
+            ("process-one", proxy()),
+        ] {
             let _ = fs::remove_file(fixture.path("work/target/pid"));
-            let spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
+            let mut spec = fixture.spec(&["sh", "-c", &format!("{ESCAPE} sleep 1000")]);
+            spec.network = network;
             let process = start(&spec, &helper()).unwrap();
             while !fixture.path("work/target/pid").exists() {
                 std::thread::yield_now();

@@ -54,6 +54,16 @@ fn a_missing_program_differs_from_one_that_exits_with_127() {
 }
 
 #[test]
+fn a_script_without_an_interpreter_is_run_by_the_shell() {
+    at_both_levels(|fixture| {
+        write_script(fixture, "plain", "echo \"$0 $1\"\n", 0o755);
+        let ran = fixture.run(&fixture.spec(&["./plain", "a b"]));
+        let script = fixture.path("work").join("./plain");
+        assert_eq!(ran.output, format!("{} a b\n", script.display()));
+    });
+}
+
+#[test]
 fn a_program_below_the_root_gets_its_arguments_unchanged() {
     at_both_levels(|fixture| {
         let script = "#!/bin/sh\npwd; for a; do echo \"<$a>\"; done\n";
