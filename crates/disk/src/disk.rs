@@ -77,6 +77,17 @@ pub struct FileStamp {
     pub changed: (i64, i64),
 }
 
+/// The properties of a file at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStatus {
+    /// In bytes.
+    pub length: u64,
+    /// The permission bits.
+    pub mode: u32,
+    /// See [`DiskFile::stamp`].
+    pub stamp: Option<FileStamp>,
+}
+
 /// A file that is open on a [`Disk`].
 pub trait DiskFile: Send + Sync + 'static {
     /// Returns the length in bytes.
@@ -114,6 +125,15 @@ pub trait DiskFile: Send + Sync + 'static {
     /// Returns a mark that is different after every change of the file, or `None` if the disk has none.
     fn stamp(&self) -> io::Result<Option<FileStamp>> {
         Ok(None)
+    }
+
+    /// Returns length, permission bits and stamp.
+    fn status(&self) -> io::Result<FileStatus> {
+        Ok(FileStatus {
+            length: self.len()?,
+            mode: self.mode()?,
+            stamp: self.stamp()?,
+        })
     }
 
     /// Makes bytes and length durable.

@@ -7,6 +7,6 @@ mod disk;
 mod names;
 mod real;
 
-pub use disk::{Disk, DiskFile, FileStamp, Open};
+pub use disk::{Disk, DiskFile, FileStamp, FileStatus, Open};
 pub use names::names;
 pub use real::{RealDisk, RealFile};

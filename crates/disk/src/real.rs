@@ -1,11 +1,11 @@
 //! The real disk, below one directory that is held open.
 
-use crate::disk::{Disk, DiskFile, FileStamp, Open};
+use crate::disk::{Disk, DiskFile, FileStamp, FileStatus, Open};
 use crate::names::names;
 use rustix::fs::{AtFlags, CWD, Dir, FallocateFlags, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions, TryLockError};
+use std::fs::{File, Metadata, Permissions, TryLockError};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -201,7 +201,7 @@ impl DiskFile for RealFile {
     }
 
     fn mode(&self) -> io::Result<u32> {
-        Ok(self.file.metadata()?.permissions().mode() & 0o7777)
+        Ok(mode_of(&self.file.metadata()?))
     }
 
     fn set_mode(&self, mode: u32) -> io::Result<()> {
@@ -209,11 +209,16 @@ impl DiskFile for RealFile {
     }
 
     fn stamp(&self) -> io::Result<Option<FileStamp>> {
+        Ok(Some(stamp_of(&self.file.metadata()?)))
+    }
+
+    fn status(&self) -> io::Result<FileStatus> {
         let metadata = self.file.metadata()?;
-        Ok(Some(FileStamp {
-            inode: metadata.ino(),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }))
+        Ok(FileStatus {
+            length: metadata.len(),
+            mode: mode_of(&metadata),
+            stamp: Some(stamp_of(&metadata)),
+        })
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -238,6 +243,17 @@ impl DiskFile for RealFile {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+fn mode_of(metadata: &Metadata) -> u32 {
+    metadata.permissions().mode() & 0o7777
+}
+
+fn stamp_of(metadata: &Metadata) -> FileStamp {
+    FileStamp {
+        inode: metadata.ino(),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
     }
 }
 

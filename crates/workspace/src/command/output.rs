@@ -33,22 +33,28 @@ impl OutputParts {
         self.first.len() as u64 + self.last.total()
     }
 
-    /// Returns the number of bytes that are left out.
-    pub(super) fn omitted(&self) -> u64 {
-        self.last.omitted()
-    }
-
-    /// Returns the output as text.
-    pub(super) fn text(&self) -> String {
-        let end = self.last.end();
-        match self.omitted() {
-            0 => printable(&[self.first.as_slice(), end].concat()),
-            omitted => format!(
-                "{}\n[{omitted} bytes are left out]\n{}",
-                printable(without_first_half(&self.first)),
-                printable(without_half_character(end, true)),
-            ),
-        }
+    /// Returns the output as text, and the number of its bytes that the text lacks. Escaped characters are
+    /// longer than the bytes that they stand for, so the limits hold for the text too.
+    pub(super) fn text(&self) -> (String, u64) {
+        let (first, end) = (self.first.as_slice(), self.last.end());
+        let all;
+        let (first, end) = match self.last.omitted() {
+            0 => {
+                all = [first, end].concat();
+                let text = printable(&all);
+                if text.len() <= self.first_limit + self.last.limit {
+                    return (text, 0);
+                }
+                (all.as_slice(), all.as_slice())
+            }
+            _ => (without_first_half(first), without_half_character(end, true)),
+        };
+        let first = fitting_start(first, self.first_limit);
+        let end = fitting_end(end, self.last.limit);
+        let omitted = self.total() - (first.len() + end.len()) as u64;
+        let (first, end) = (printable(first), printable(end));
+        let text = format!("{first}\n[{omitted} bytes are left out]\n{end}");
+        (text, omitted)
     }
 }
 
@@ -130,20 +136,95 @@ fn without_first_half(bytes: &[u8]) -> &[u8] {
 /// Returns text in which line breaks and tabs are the only control characters. Others, and characters
 /// that reorder or hide text, are escaped, so that a person sees them and a terminal ignores them.
 fn printable(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            '\r' if rest.peek() == Some(&'\n') => {}
-            c if c.is_control() || is_deceptive(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
+    let mut out = String::with_capacity(bytes.len());
+    for piece in pieces(bytes) {
+        piece.push_to(&mut out);
     }
     out
+}
+
+/// Returns the longest beginning whose text has at most `limit` bytes.
+fn fitting_start(bytes: &[u8], limit: usize) -> &[u8] {
+    let (mut end, mut length) = (0, 0);
+    for piece in pieces(bytes) {
+        length += piece.text_length();
+        if length > limit {
+            break;
+        }
+        end += piece.bytes;
+    }
+    bytes.get(..end).unwrap_or(bytes)
+}
+
+/// Returns the longest end whose text has at most `limit` bytes.
+fn fitting_end(bytes: &[u8], limit: usize) -> &[u8] {
+    let mut length: usize = pieces(bytes).map(|piece| piece.text_length()).sum();
+    let mut start = 0;
+    for piece in pieces(bytes) {
+        if length <= limit {
+            break;
+        }
+        length -= piece.text_length();
+        start += piece.bytes;
+    }
+    bytes.get(start..).unwrap_or_default()
+}
+
+/// A character of the output, and the number of bytes that it was decoded from.
+struct Piece {
+    character: char,
+    bytes: usize,
+}
+
+impl Piece {
+    fn is_escaped(&self) -> bool {
+        let c = self.character;
+        !matches!(c, '\n' | '\t') && (c.is_control() || is_deceptive(c))
+    }
+
+    fn push_to(&self, out: &mut String) {
+        match self.is_escaped() {
+            true => drop(write!(out, "\\u{{{:x}}}", u32::from(self.character))),
+            false => out.push(self.character),
+        }
+    }
+
+    fn text_length(&self) -> usize {
+        match self.is_escaped() {
+            true => {
+                let digits = u32::from(self.character).checked_ilog(16).unwrap_or(0) + 1;
+                "\\u{}".len() + digits as usize
+            }
+            false => self.character.len_utf8(),
+        }
+    }
+}
+
+/// Decodes UTF-8. Malformed parts become U+FFFD, and a line break of two characters becomes one.
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece> {
+    let decoded = bytes.utf8_chunks().flat_map(|chunk| {
+        let valid = chunk.valid().chars().map(|character| Piece {
+            character,
+            bytes: character.len_utf8(),
+        });
+        let malformed = (!chunk.invalid().is_empty()).then(|| Piece {
+            character: char::REPLACEMENT_CHARACTER,
+            bytes: chunk.invalid().len(),
+        });
+        valid.chain(malformed)
+    });
+    let mut decoded = decoded.peekable();
+    std::iter::from_fn(move || {
+        let piece = decoded.next()?;
+        let is_return = piece.character == '\r';
+        match decoded.next_if(|next| is_return && next.character == '\n') {
+            Some(line_feed) => Some(Piece {
+                character: '\n',
+                bytes: piece.bytes + line_feed.bytes,
+            }),
+            None => Some(piece),
+        }
+    })
 }
 
 fn is_deceptive(c: char) -> bool {
@@ -193,7 +274,6 @@ mod tests {
             let whole = parts.concat();
             let omitted = whole.len().saturating_sub(first + last);
             prop_assert_eq!(kept.total(), whole.len() as u64);
-            prop_assert_eq!(kept.omitted(), omitted as u64);
             let expected = match omitted {
                 0 => whole,
                 _ => format!(
@@ -202,8 +282,49 @@ mod tests {
                     &whole[whole.len() - last..],
                 ),
             };
-            prop_assert_eq!(kept.text(), expected);
+            prop_assert_eq!(kept.text(), (expected, omitted as u64));
         }
+
+        #[test]
+        fn any_parts_give_bounded_text_that_accounts_for_every_byte(
+            bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(0), Just(b'\r'), Just(b'\n')], 0..300),
+            first in 0usize..50,
+            last in 0usize..50,
+        ) {
+            let mut kept = OutputParts::new(first, last);
+            bytes.chunks(7).for_each(|part| kept.push(part));
+            let (text, omitted) = kept.text();
+            prop_assert!(text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+            let note = format!("\n[{omitted} bytes are left out]\n");
+            match omitted {
+                0 => prop_assert_eq!(&text, &printable(&bytes)),
+                _ => {
+                    let (start, end) = text.split_once(&note).unwrap();
+                    prop_assert!(start.len() <= first && end.len() <= last);
+                    prop_assert!(omitted <= bytes.len() as u64);
+                }
+            }
+            let at_most = first + last + note.len();
+            prop_assert!(text.len() <= at_most);
+        }
+
+        #[test]
+        fn length_of_text_is_known_before_it_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let length: usize = pieces(&bytes).map(|piece| piece.text_length()).sum();
+            prop_assert_eq!(length, printable(&bytes).len());
+            let read: usize = pieces(&bytes).map(|piece| piece.bytes).sum();
+            prop_assert_eq!(read, bytes.len());
+        }
+    }
+
+    #[test]
+    fn escaped_output_is_bounded_as_text() {
+        let mut kept = OutputParts::new(16, 48);
+        kept.push(&[0; 64]);
+        let (text, omitted) = kept.text();
+        let zeros = |count| "\\u{0}".repeat(count);
+        let expected = format!("{}\n[52 bytes are left out]\n{}", zeros(3), zeros(9));
+        assert_eq!((text, omitted), (expected, 52));
     }
 
     fn text(bytes: &[u8]) -> String {

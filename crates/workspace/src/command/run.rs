@@ -71,7 +71,7 @@ pub struct CommandSpec {
 pub enum KeptOutput {
     /// The last [`OUTPUT_BYTES`].
     Tail,
-    /// All of it up to [`MAX_OUTPUT_BYTES`], else its beginning and its end.
+    /// All of it up to [`MAX_OUTPUT_BYTES`] of text, else its beginning and its end.
     Ends,
 }
 
@@ -247,14 +247,15 @@ fn run_in(
         return Err(CommandError::Stopped);
     }
     read.map_err(at("reading the output of the command"))?;
+    let (text, omitted_bytes) = output.text();
     Ok(CommandOutcome {
         argv: sandbox.argv,
         exit_code,
         signal,
         timed_out,
         output_bytes: output.total(),
-        omitted_bytes: output.omitted(),
-        output: output.text(),
+        omitted_bytes,
+        output: text,
         duration: started.elapsed(),
         held,
         connections,
@@ -290,16 +291,10 @@ impl CommandOutput {
         }
     }
 
-    fn omitted(&self) -> u64 {
+    /// Returns the kept part as text, and the number of bytes that it lacks.
+    fn text(&self) -> (String, u64) {
         match self {
-            CommandOutput::Tail(tail) => tail.omitted(),
-            CommandOutput::Ends(parts) => parts.omitted(),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            CommandOutput::Tail(tail) => tail.text(),
+            CommandOutput::Tail(tail) => (tail.text(), tail.omitted()),
             CommandOutput::Ends(parts) => parts.text(),
         }
     }

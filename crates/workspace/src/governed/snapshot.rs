@@ -2,8 +2,8 @@
 
 use super::ignore_rules::IgnoreRules;
 use crate::repository::RepositoryError;
-use crate::write::read_hash;
-use candor_disk::{Disk, DiskFile, FileStamp, Open};
+use crate::write::read_hash_with;
+use candor_disk::{Disk, DiskFile, FileStamp, FileStatus, Open};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +19,9 @@ pub const MAX_GOVERNED_BYTES: u64 = 256 << 20;
 const MAX_VISITED: usize = 1_000_000;
 /// The maximum depth of a governed directory below the root.
 const MAX_DEPTH: usize = 256;
+
+/// The number of bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
 
 /// A governed file or link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +137,8 @@ struct Walk<'w, D> {
     taken: Snapshot,
     bytes: u64,
     visited: usize,
+    /// Files are read through it.
+    buffer: Vec<u8>,
 }
 
 /// Lists the governed files before commands run, and reads the rules that say what git ignores.
@@ -173,6 +178,7 @@ fn walk<D: Disk>(
         taken: Snapshot::default(),
         bytes: 0,
         visited: 0,
+        buffer: vec![0; CHUNK],
     };
     for path in writable {
         let path = Path::new(path);
@@ -226,15 +232,19 @@ impl<D: Disk> Walk<'_, D> {
                     self.taken.dirs.insert(text);
                 }
                 Kind::File(file) => {
-                    let length = file.len().map_err(at)?;
+                    let FileStatus {
+                        length,
+                        mode,
+                        stamp,
+                    } = file.status().map_err(at)?;
                     self.bytes += length;
                     let is_read = self.is_within_bounds(1);
                     let hash = match is_read {
-                        true => read_hash(&file).map_err(at)?,
+                        true => read_hash_with(&file, &mut self.buffer).map_err(at)?,
                         false => String::new(),
                     };
-                    let mode = file.mode().map_err(at)? & 0o777;
-                    if let Some(stamp) = file.stamp().map_err(at)? {
+                    let mode = mode & 0o777;
+                    if let Some(stamp) = stamp {
                         self.taken.stamps.insert(text.clone(), stamp);
                     }
                     let file = GovernedFile::File { hash, mode, length };

@@ -51,7 +51,7 @@ pub(super) fn content<D: Disk>(disk: &D, path: &str) -> io::Result<FileState> {
 
 /// Copies a file that must have this hash.
 pub(crate) fn copy(from: &impl DiskFile, to: &impl DiskFile, hash: &str) -> io::Result<()> {
-    let copied = read_chunks(from, |bytes| to.append_all(bytes))?;
+    let copied = read_chunks(from, &mut vec![0; CHUNK], |bytes| to.append_all(bytes))?;
     match copied == hash {
         true => Ok(()),
         // Another process has changed it since it was judged.
@@ -61,19 +61,24 @@ pub(crate) fn copy(from: &impl DiskFile, to: &impl DiskFile, hash: &str) -> io::
 
 /// Returns the SHA-256 of a whole file, in hex.
 pub(crate) fn read_hash(file: &impl DiskFile) -> io::Result<String> {
-    read_chunks(file, |_| Ok(()))
+    read_hash_with(file, &mut vec![0; CHUNK])
+}
+
+/// As [`read_hash`], through a buffer that must not be empty.
+pub(crate) fn read_hash_with(file: &impl DiskFile, buffer: &mut [u8]) -> io::Result<String> {
+    read_chunks(file, buffer, |_| Ok(()))
 }
 
 /// Reads a file in chunks. Returns the hash of all of them.
 fn read_chunks(
     file: &impl DiskFile,
+    buffer: &mut [u8],
     mut use_chunk: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; CHUNK];
     let mut offset = 0;
     loop {
-        match file.read_at(&mut buffer, offset) {
+        match file.read_at(buffer, offset) {
             Ok(0) => return Ok(hex(&hasher.finalize())),
             Ok(read) => {
                 let chunk = &buffer[..read];

@@ -10,7 +10,7 @@ mod tests;
 mod turn;
 
 pub(crate) use apply::{dir_of, is_unreachable, sync_if_exists};
-pub(crate) use file_state::{copy, hash_of, read_hash};
+pub(crate) use file_state::{copy, hash_of, read_hash, read_hash_with};
 pub(crate) use journal::{ChangeOrigin, EntryState, JournalError};
 pub(crate) use pending::{PendingEntry, clear, pending, save_aside};
 pub(crate) use settle::{SettleError, Settlement};
