@@ -255,7 +255,7 @@ pub(super) fn plan_limits() -> Vec<Limit> {
         MAX_APPROVALS, MAX_APPROVER_BYTES, MAX_KEY_BYTES, MAX_KEY_ROUNDS, MAX_REVOCATIONS,
         MAX_ROOT_BYTES, MAX_SIGNERS, MAX_SIGNERS_BYTES, MAX_STATEMENT_BYTES,
     };
-    use candor_workspace::plan::store::MAX_LISTED_PLANS;
+    use candor_workspace::plan::store::{MAX_LISTED_PLANS, MAX_READ_PLANS};
     use candor_workspace::plan::{
         MAX_ARG_BYTES, MAX_ARGS, MAX_COMMANDS, MAX_ENV, MAX_EXCEPTIONS, MAX_GLOB_BYTES, MAX_GLOBS,
         MAX_OBJECTIVE_BYTES, MAX_PHASE_ID, MAX_PHASES, MAX_PLAN_BYTES, MAX_REASON_BYTES,
@@ -356,10 +356,16 @@ pub(super) fn plan_limits() -> Vec<Limit> {
             "phase_ids_have_one_form",
         ),
         limit(
-            "plans that are listed",
+            "plans in one answer of `list_plans`",
             MAX_LISTED_PLANS,
-            "omitted and counted; such a plan can be used only by its hash",
-            "listed_plans_are_limited",
+            "the next ones follow `next_after`",
+            "p9_lists_have_pages",
+        ),
+        limit(
+            "plans that a command of the owner reads",
+            MAX_READ_PLANS,
+            "omitted and counted; such a plan can be named by its hash",
+            "plans_that_are_read_are_limited",
         ),
         limit(
             "approvals of one plan that are read",

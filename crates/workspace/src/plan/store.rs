@@ -19,8 +19,11 @@ pub const PLANS_DIR: &str = "docs/plans";
 /// The maximum number of plans without an approval.
 pub const MAX_DRAFTS: usize = 4096;
 
-/// The maximum number of plans that are listed.
+/// The maximum number of plans in one answer of `list_plans`.
 pub const MAX_LISTED_PLANS: usize = 256;
+
+/// The maximum number of plans that a command of the owner reads.
+pub const MAX_READ_PLANS: usize = 2 * MAX_DRAFTS;
 
 /// The maximum number of hashes that are named for an ambiguous reference.
 pub(super) const MAX_CANDIDATES: usize = 8;
@@ -171,7 +174,7 @@ pub fn list(disk: &impl Disk, protected: &dyn Fn(&[u8]) -> bool) -> io::Result<P
     let names = names(disk)?.into_iter();
     let names = names.filter(|name| name.ends_with(".toml"));
     for (index, name) in names.enumerate() {
-        if index >= MAX_LISTED_PLANS {
+        if index >= MAX_READ_PLANS {
             listing.omitted += 1;
             continue;
         }

@@ -490,6 +490,8 @@ impl ProtectedWatch {
         let inside = PROTECTED.iter().map(|path| session.root.path().join(path));
         let paths: Vec<_> = inside
             .chain(protected_state().map(|path| own.join(path)))
+            // Revocations that clones of a repository share.
+            .chain([server.config.state.join(crate::approval::REVOCATIONS_DIR)])
             .collect();
         let before = match server.config.checks.least {
             Level::Full => None,

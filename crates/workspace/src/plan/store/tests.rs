@@ -160,18 +160,15 @@ fn unenforceable_plans_are_reported() {
 }
 
 #[test]
-fn listed_plans_are_limited() {
+fn plans_that_are_read_are_limited() {
     let disk = SimDisk::new(1);
     save(&disk, &plan("one")).unwrap();
-    for number in 0..MAX_LISTED_PLANS + 3 {
+    for number in 0..MAX_READ_PLANS + 3 {
         let name = format!("{PLANS_DIR}/{number:064x}.toml");
         disk.open(name, Open::CreateNew(0o600)).unwrap();
     }
     let listing = list(&disk, &is_protected).unwrap();
-    assert_eq!(
-        listing.plans.len() + listing.damaged.len(),
-        MAX_LISTED_PLANS
-    );
+    assert_eq!(listing.plans.len() + listing.damaged.len(), MAX_READ_PLANS);
     assert_eq!(listing.omitted, 4);
 }
 

@@ -1,7 +1,7 @@
 //! Governance errors: invariants, and starts that fail.
 
 use crate::workspace::fixture::{EXECUTOR, WorkspaceFixture, failed_start, sha256};
-use crate::workspace::kernel::{lacks_sandbox, without_namespaces};
+use crate::workspace::kernel::{lacks_sandbox, without_namespaces, without_sandbox};
 use crate::workspace::requests::{AgentClient, CallFailure};
 use candor_testkit::Exit;
 use serde_json::{Value, json};
@@ -112,6 +112,26 @@ fn invariant_violation_of_protected_paths() {
         let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
         check_invariant_violation(&mut client, &failed, "PROTECTED_PATHS_UNCHANGED");
         assert!(failed.cause()["paths"].is_array(), "{failed:?}");
+    });
+}
+
+/// Revocations that clones share lie beside the state of the workspace.
+#[test]
+fn invariant_violation_of_shared_revocations() {
+    let fixture = WorkspaceFixture::new();
+    let shared = fixture.path_beside("state/revocations");
+    std::fs::create_dir_all(&shared).unwrap();
+    let forged = shared.join("forged");
+    let plan = fixture.allow_phase(json!({
+        "allow": ["src/**"],
+        "verify": [["touch", forged.to_str().unwrap()]],
+    }));
+    without_sandbox(|| {
+        let mut client = fixture.executor(&["--sandbox", "none"]);
+        let failed = client.call_err("run_preflight", json!({ "plan_hash": plan }));
+        check_invariant_violation(&mut client, &failed, "PROTECTED_PATHS_UNCHANGED");
+        let paths = failed.cause()["paths"].to_string();
+        assert!(paths.contains("state/revocations"), "{paths}");
     });
 }
 
