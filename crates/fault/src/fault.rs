@@ -131,6 +131,14 @@ impl<D: Dialect> Fault<D> {
         self
     }
 
+    /// Appends a sentence to the remedy.
+    pub fn with_further_remedy(mut self, sentence: &'static str) -> Self {
+        let remedy = self.0.remedy.take();
+        let remedy = remedy.unwrap_or_else(|| self.0.row.remedy.into());
+        self.0.remedy = Some(remedy.then(sentence));
+        self
+    }
+
     /// Sets members that only this dialect's answers contain.
     pub fn with_facts(mut self, set: impl FnOnce(&mut D::Facts)) -> Self {
         set(&mut self.0.facts);

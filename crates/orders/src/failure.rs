@@ -99,6 +99,15 @@ impl RefusalReason {
         let fits = name.len() <= MAX_REASON && name.bytes().all(rest);
         (first && fits).then(|| RefusalReason::Custom(name.to_owned()))
     }
+
+    /// Returns true if the call was refused before the order system looked at it, so that its key
+    /// is not bound.
+    pub(crate) const fn leaves_key_free(&self) -> bool {
+        matches!(
+            self,
+            RefusalReason::AdapterUnauthorized | RefusalReason::WriteTokenRequired
+        )
+    }
 }
 
 /// A refusal by the order system, with the facts that a client may see.

@@ -1,7 +1,7 @@
 //! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
-use crate::dialect::Orders;
 use crate::dialect::codes;
+use crate::dialect::{KeyState, Orders};
 use crate::failure::{
     Failure, FinalFailure, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
 };
@@ -84,6 +84,7 @@ impl Failure {
 
 /// Adapts the remedy of a query's failure: a query has no key to send again.
 pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
+    let fault = fault.with_facts(|facts| facts.key = None);
     if fault.is(codes::Timeout) {
         return fault.with_remedy("Send the same call again.");
     }
@@ -178,7 +179,7 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
         OrderRule::ShippingAddress => (
             "required",
             " is required: the order has no address to ship to",
-            "Set updates.shippingAddress with update-order, then fulfil the order with a new idempotencyKey.",
+            "Set updates.shippingAddress with update-order, then fulfil the order again.",
         ),
     }
 }
@@ -338,7 +339,7 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
         RefusalReason::IdempotencyKeyReused => (
             "IDEMPOTENCY_KEY_REUSED",
             "this idempotencyKey belongs to a call with other arguments",
-            "Use a new UUID as idempotencyKey for each new wish; the old key only for the very same call.",
+            "Send a new idempotencyKey, a UUID, with each new wish, and the old key only with the very same call.",
         ),
         RefusalReason::ExternalIdConflict => (
             "EXTERNAL_ID_CONFLICT",
@@ -353,12 +354,12 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
         RefusalReason::InvalidAdapterResponse => (
             "INVALID_ADAPTER_RESPONSE",
             "the order system answered something that cannot be used",
-            "Tell the owner of the server. If the call was to change something, look with a query whether it did.",
+            "Tell the owner of the server, whose log names what was wrong.",
         ),
         RefusalReason::OutcomeUnknown => (
             "OUTCOME_UNKNOWN",
             "the order system may have made the change, and does not keep idempotency keys",
-            "Look with a query whether the change was made; only if it was not, call again with a new idempotencyKey.",
+            "Read the order with get-orders to see whether the change was made; only if it was not, call again with a new idempotencyKey.",
         ),
         RefusalReason::BackendRefused => (
             "BACKEND_REFUSED",
@@ -380,12 +381,16 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
 
 /// Returns the fault of a refusal by the order system.
 fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders> {
-    let (name, what, remedy) = describe_reason(&refused.reason);
+    let (name, what, mut remedy) = describe_reason(&refused.reason);
     let effect = match refused.reason {
         RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown => effect,
         // A refused request has no effect.
         _ => Effect::None,
     };
+    if effect != Effect::None && refused.reason == RefusalReason::InvalidAdapterResponse {
+        remedy = "Read the order with get-orders to see whether the change was made, and tell the owner of the server. Only if it was not made, call again with a new idempotencyKey.";
+    }
+    let is_free = refused.reason.leaves_key_free();
     let fault = codes::AdapterError
         .fault(retry, effect)
         .with_message(ClientText::from("Adapter error: ").then(what))
@@ -393,6 +398,7 @@ fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders>
     let name = name.to_owned();
     fault.with_facts(|facts| {
         facts.original_error = Some(name);
+        facts.key = is_free.then_some(KeyState::Free);
         let more = [
             ("field", refused.field.map(Value::from)),
             ("status", refused.status.map(|status| status.word().into())),
@@ -411,6 +417,7 @@ fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders>
 mod tests {
     use super::*;
     use crate::dialect::codes::ORIGINAL_ERRORS;
+    use crate::dialect::with_key_state;
 
     #[test]
     fn every_identifier_is_in_the_registry() {
@@ -433,5 +440,94 @@ mod tests {
         let own = RefusalReason::Custom(String::from("CREDIT_HOLD"));
         assert_eq!(RefusalReason::read("CREDIT_HOLD"), Some(own));
         assert_eq!(RefusalReason::read("credit hold"), None);
+    }
+
+    /// Returns every failure that a change can have, by the rows of the registry.
+    fn failures_of_changes() -> Vec<Fault<Orders>> {
+        let effects = [Effect::None, Effect::Unknown];
+        let rules = [
+            OrderRule::Amount,
+            OrderRule::Places,
+            OrderRule::Digits,
+            OrderRule::Discount,
+            OrderRule::Total,
+            OrderRule::Currency,
+            OrderRule::CatalogueCurrency,
+            OrderRule::Country,
+            OrderRule::ShippingAddress,
+        ];
+        let mut faults: Vec<_> = rules
+            .map(|rule| rule_fault(RuleViolation::new("order", rule)))
+            .into();
+        for code in <codes::Code as candor_fault::Code>::all() {
+            for effect in effects {
+                faults.push(Fault::replay(*code, Retry::AfterChange, effect));
+                faults.push(Fault::replay(*code, Retry::SameCall, effect));
+            }
+        }
+        let custom = RefusalReason::Custom(String::from("CREDIT_HOLD"));
+        for reason in NAMED_REASONS.into_iter().chain([custom]) {
+            for effect in effects {
+                faults.push(Failure::from(reason.clone()).fault(effect));
+                let busy = Failure::Busy(Box::new(reason.clone().into()), None, None);
+                faults.push(busy.fault(effect));
+            }
+        }
+        faults
+    }
+
+    #[test]
+    fn every_remedy_of_a_change_names_the_key() {
+        let mut seen = Vec::new();
+        for fault in failures_of_changes() {
+            let fault = with_key_state(fault, true);
+            let (number, remedy) = (fault.row().code.number(), fault.remedy());
+            let state = fault.facts().key.unwrap();
+            let names = match state {
+                KeyState::Free => remedy.ends_with("This call did not bind the idempotencyKey."),
+                KeyState::Keep => remedy.contains("the same idempotencyKey"),
+                KeyState::Bound => remedy.contains("a new idempotencyKey"),
+            };
+            assert!(names, "{number} {state:?}: {remedy}");
+            let is_unknown = state == KeyState::Bound && fault.effect() == Effect::Unknown;
+            if is_unknown && fault.facts().original_error.is_some() {
+                assert!(remedy.starts_with("Read the order"), "{number}: {remedy}");
+            }
+            seen.push((number, state));
+        }
+        seen.sort_unstable_by_key(|(number, state)| (*number, *state as u8));
+        seen.dedup();
+        let states = |code| {
+            let of_code = seen.iter().filter(|(number, _)| *number == code);
+            of_code.map(|(_, state)| *state).collect::<Vec<_>>()
+        };
+        for code in [2001, 2002, 2003, 5001] {
+            assert_eq!(states(code), [KeyState::Free], "{code}");
+        }
+        for code in [3001, 3002, 4002] {
+            assert_eq!(states(code), [KeyState::Keep], "{code}");
+        }
+        assert_eq!(states(4001), KeyState::ALL);
+    }
+
+    #[test]
+    fn refusal_binds_no_key_if_the_order_system_keeps_none() {
+        for (reason, effect, expected) in [
+            (RefusalReason::OrderNotFound, Effect::None, KeyState::Free),
+            (
+                RefusalReason::OutcomeUnknown,
+                Effect::Unknown,
+                KeyState::Bound,
+            ),
+            (
+                RefusalReason::InvalidAdapterResponse,
+                Effect::Unknown,
+                KeyState::Bound,
+            ),
+        ] {
+            let fault = with_key_state(Failure::from(reason).fault(effect), false);
+            assert_eq!(fault.facts().key, Some(expected));
+            assert!(fault.remedy().contains("idempotencyKey"));
+        }
     }
 }

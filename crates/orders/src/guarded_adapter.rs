@@ -86,6 +86,11 @@ impl GuardedAdapter {
         }
     }
 
+    /// Returns true if the order system stores final outcomes with their keys.
+    pub(crate) fn keeps_keys(&self) -> bool {
+        self.adapter.keeps_keys()
+    }
+
     /// Sends a request, with as many attempts and as much time as the configuration allows.
     pub(crate) async fn call(
         &self,

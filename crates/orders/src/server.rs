@@ -1,6 +1,6 @@
 //! The orders server: permissions, limits and calls of the order system.
 
-use crate::dialect::Orders;
+use crate::dialect::{Orders, with_key_state};
 use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
 use crate::{
@@ -27,8 +27,11 @@ pub const TOOL_CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(300).unwrap();
 /// The most clients, or pairs of client and tool, that are counted at once.
 pub const MAX_LIMITED: usize = 4096;
 
-/// The name of a client without a credential.
+/// The name of a client without a credential, for limits.
 const ANONYMOUS: &str = "anonymous";
+
+/// The client to which the keys of all callers belong, whatever token they show.
+const DEFAULT_CLIENT: &str = "default";
 
 /// Replaces a known secret in a log.
 const HIDDEN: &str = "[hidden]";
@@ -111,9 +114,8 @@ impl OrdersServer {
         key: Option<String>,
         cx: &CallContext,
     ) -> Result<Response, Failure> {
-        let client = cx.call.peer.credential.as_deref().unwrap_or(ANONYMOUS);
         let key = key.map(|key| IdempotencyKey {
-            client: client.to_owned(),
+            client: DEFAULT_CLIENT.to_owned(),
             key,
         });
         self.guarded.call(request, key, &cx.mark).await
@@ -192,10 +194,15 @@ impl Server for OrdersServer {
     }
 
     fn complete(&self, fault: Fault<Orders>, cx: &CallContext) -> Fault<Orders> {
-        let asks =
-            OrderOperation::read(&cx.call.name).is_some_and(|operation| !operation.changes());
-        let fault = if asks { of_query(fault) } else { fault };
-        let fault = with_rule_remedy(fault).redacted(&|text| self.hide(text));
+        let fault = with_rule_remedy(fault);
+        let fault = match OrderOperation::read(&cx.call.name) {
+            Some(operation) if operation.changes() => {
+                with_key_state(fault, self.guarded.keeps_keys())
+            }
+            Some(_) => of_query(fault),
+            None => fault,
+        };
+        let fault = fault.redacted(&|text| self.hide(text));
         fault.with_facts(|facts| {
             let own = facts.original_error.as_deref();
             if own.is_some_and(|own| self.hide(own).is_some()) {

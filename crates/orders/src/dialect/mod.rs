@@ -1,11 +1,14 @@
 //! The orders dialect: ErrorResponse in a failing result, or −32602 for violations of the schema.
 
 pub mod codes;
+mod key_rule;
 mod registry;
 pub mod schemas;
 #[cfg(test)]
 mod tests;
 
+pub use key_rule::KeyState;
+pub(crate) use key_rule::with_key_state;
 pub use registry::REGISTRY;
 
 use crate::faults::{argument_rule, rule_code};
@@ -34,6 +37,8 @@ pub struct OrdersFacts {
     pub reason: Option<&'static str>,
     /// The adapter's own identifier.
     pub original_error: Option<String>,
+    /// The state of the idempotency key, for failures of changes.
+    pub key: Option<KeyState>,
     /// Further members of `details.context`, safe to show.
     pub context: Map<String, Value>,
 }
@@ -69,6 +74,8 @@ struct DetailsContext<'a> {
     effect: Effect,
     #[serde(rename = "retryAfterMs")]
     retry_after_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<KeyState>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     violations: Vec<ViolationDetails<'a>>,
     #[serde(rename = "violationsOmitted", skip_serializing_if = "Option::is_none")]
@@ -78,10 +85,11 @@ struct DetailsContext<'a> {
 }
 
 /// The members of `details.context` that facts must not repeat.
-const RESERVED: [&str; 5] = [
+const RESERVED: [&str; 6] = [
     "class",
     "effect",
     "retryAfterMs",
+    "key",
     "violations",
     "violationsOmitted",
 ];
@@ -238,6 +246,7 @@ fn response<'a>(fault: &'a Fault<Orders>, message: &'a str) -> ErrorResponse<'a>
                 class: five.class,
                 effect: five.effect,
                 retry_after_ms: five.retry_after_ms,
+                key: facts.key,
                 violations: list_violations(violations),
                 violations_omitted: Some(violations.omitted()).filter(|more| *more > 0),
                 more: further_facts(&facts.context),

@@ -1,5 +1,6 @@
 //! Schemas of the orders dialect: ErrorResponse, the result around it, and the JSON-RPC errors.
 
+use super::KeyState;
 use super::codes::{self, ROWS};
 use candor_fault::codes::wire;
 use candor_fault::schemas::parts::{
@@ -65,6 +66,7 @@ fn details() -> Value {
         "class": class_enum(),
         "effect": effect_enum(),
         "retryAfterMs": nullable_wait(),
+        "key": { "enum": KeyState::ALL },
         "violations": violation_list(violation()),
         "violationsOmitted": positive_integer(),
     });

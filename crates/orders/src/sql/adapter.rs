@@ -1,9 +1,10 @@
 //! The SQL adapter: each change in one transaction with its key, its record and its outcome.
 
 use super::change::{self, ChangeContext};
+use super::dialect::SqlDialect;
 use super::errors::TransactionError;
 use super::ids::IdGenerator;
-use super::keys::{self, KeyClaim, KeyOutcome};
+use super::keys::{self, ClaimResult, KeyClaim, KeyClock, KeyOutcome};
 use super::query;
 use super::store::{DatabaseUrl, Store, StoreError};
 use crate::adapter::{Adapter, AdapterFuture, IdempotencyKey, Request, RequestContext, Response};
@@ -36,6 +37,9 @@ pub struct SqlConfig {
     pub connections: u32,
     /// The time after which the database cancels a statement: that of a call.
     pub deadline: Duration,
+    /// Takes times from the clock of a PostgreSQL server, which several servers share. A file has
+    /// the clock of its server.
+    pub database_clock: bool,
 }
 
 impl Default for SqlConfig {
@@ -44,6 +48,7 @@ impl Default for SqlConfig {
             keep_keys: KEEP_KEYS,
             connections: CONNECTIONS,
             deadline: crate::adapter::DEADLINE,
+            database_clock: true,
         }
     }
 }
@@ -54,6 +59,7 @@ pub struct SqlAdapter {
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keep_keys: Duration,
+    database_clock: bool,
     changes: AtomicU64,
 }
 
@@ -79,12 +85,20 @@ impl SqlAdapter {
             clock,
             ids: IdGenerator(random),
             keep_keys: config.keep_keys,
+            database_clock: config.database_clock && database.dialect() == SqlDialect::Postgres,
             changes: AtomicU64::new(0),
         })
     }
 
     pub async fn close(&self) {
         self.store.close().await;
+    }
+
+    fn key_clock(&self) -> KeyClock {
+        match self.database_clock {
+            true => KeyClock::Database,
+            false => KeyClock::Server(self.clock.now().into()),
+        }
     }
 
     fn oldest_key(&self, now: UtcTime) -> UtcTime {
@@ -124,17 +138,19 @@ impl SqlAdapter {
         context: &RequestContext,
     ) -> Result<KeyOutcome, TransactionError> {
         let mut session = self.store.begin_write().await?;
-        let at = UtcTime::from(self.clock.now());
         let claim = KeyClaim {
             key,
             operation: request.operation(),
             fingerprint: keys::fingerprint(request),
-            at,
         };
-        if let Some(stored) = claim.acquire(&mut session, self.oldest_key(at)).await? {
-            session.commit().await?;
-            return Ok(stored);
-        }
+        let claimed = claim.acquire(&mut session, self.key_clock(), self.keep_keys);
+        let at = match claimed.await? {
+            ClaimResult::Claimed(at) => at,
+            ClaimResult::Stored(outcome) => {
+                session.roll_back().await;
+                return Ok(outcome);
+            }
+        };
         let change = ChangeContext {
             session: &mut session,
             currency: self.store.currency,
@@ -143,14 +159,21 @@ impl SqlAdapter {
         };
         let (outcome, order) = match change::make(change, request).await {
             Ok(made) => (KeyOutcome::Done(made.entity), Some(made.order)),
-            Err(ended) => (
-                KeyOutcome::Failed(final_failure(ended)?),
-                change::about(request).map(str::to_owned),
-            ),
+            Err(ended) => match final_failure(ended)? {
+                // Wrong arguments leave neither a key nor a record.
+                violation @ FinalFailure::Violation(_) => {
+                    session.roll_back().await;
+                    return Ok(KeyOutcome::Failed(violation));
+                }
+                refusal => (
+                    KeyOutcome::Failed(refusal),
+                    change::about(request).map(str::to_owned),
+                ),
+            },
         };
         let record = self.ids.next("rec", at);
         claim
-            .settle(&mut session, &outcome, (record, order))
+            .settle(&mut session, (at, &outcome), (record, order))
             .await?;
         match outcome {
             // Storing a refusal has no effect on orders.

@@ -119,6 +119,13 @@ impl DbConnection {
         Ok(())
     }
 
+    /// Undoes the transaction. A connection that cannot do that is closed, which undoes it too.
+    pub(super) async fn roll_back(mut self) {
+        if self.execute(sql("ROLLBACK")).await.is_ok() {
+            self.finish();
+        }
+    }
+
     /// Returns the connection to its pool. No transaction may be open.
     pub(super) fn finish(mut self) {
         drop(self.connection.take());

@@ -38,6 +38,17 @@ impl SqlDialect {
         }
     }
 
+    /// The time of the database in microseconds. In a transaction that waited, the time of the
+    /// statement and not of the transaction.
+    pub(super) const fn now(self) -> &'static str {
+        match self {
+            SqlDialect::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS BIGINT)",
+            SqlDialect::Postgres => {
+                "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+            }
+        }
+    }
+
     /// The end of a query that locks the rows it reads. SQLite has already locked everything.
     pub(super) const fn lock_suffix(self) -> &'static str {
         match self {

@@ -1,7 +1,9 @@
 //! Idempotency keys: the first final outcome of a key is its outcome for as long as the key is
 //! kept.
 
-use super::connection::{DbConnection, get_json, get_optional_text, get_text, sql};
+use super::connection::{
+    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, sql,
+};
 use super::errors::TransactionError;
 use crate::adapter::{IdempotencyKey, OrderOperation, Request};
 use crate::failure::{Failure, FinalFailure, OrderRefusal, RefusalReason};
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// The most keys that are deleted at a time.
 const DELETED_AT_ONCE: i64 = 500;
@@ -20,7 +23,24 @@ pub(super) struct KeyClaim<'a> {
     pub(super) key: &'a IdempotencyKey,
     pub(super) operation: OrderOperation,
     pub(super) fingerprint: String,
-    pub(super) at: UtcTime,
+}
+
+/// The clock that measures the age of keys and the times of changes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KeyClock {
+    /// The clock of the database, so that servers with different clocks agree.
+    Database,
+    /// This time, taken from the clock of this server.
+    Server(UtcTime),
+}
+
+/// The result of a claim.
+#[derive(Debug)]
+pub(super) enum ClaimResult {
+    /// The key belongs to this call, since this time.
+    Claimed(UtcTime),
+    /// The key already has an outcome.
+    Stored(KeyOutcome),
 }
 
 /// The final outcome of a change.
@@ -45,33 +65,40 @@ pub(super) fn fingerprint(request: &Request) -> String {
 
 impl KeyClaim<'_> {
     /// Claims the key for this call, or returns the outcome that it already has. Waits for a call
-    /// that holds the key. A key older than `oldest` is replaced.
+    /// that holds the key. A key that is older than `keep` is replaced.
     pub(super) async fn acquire(
         &self,
         session: &mut DbConnection,
-        oldest: UtcTime,
-    ) -> Result<Option<KeyOutcome>, TransactionError> {
-        let claimed = session
-            .first(
-                sql(
-                    "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
-                     VALUES ($1, $2, $3, $4, NULL, $5)
-                     ON CONFLICT (client, tool, key) DO UPDATE
-                     SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
-                     WHERE keys.at < $6
-                     RETURNING at",
-                )
-                .bind(self.key.client.clone())
-                .bind(self.operation.name())
-                .bind(self.key.key.clone())
-                .bind(self.fingerprint.clone())
-                .bind(self.at.micros())
-                .bind(oldest.micros()),
-            )
-            .await?;
-        match claimed {
-            Some(_) => Ok(None),
-            None => self.stored_outcome(session).await.map(Some),
+        clock: KeyClock,
+        keep: Duration,
+    ) -> Result<ClaimResult, TransactionError> {
+        let now = match clock {
+            KeyClock::Database => session.dialect().now(),
+            KeyClock::Server(_) => "CAST($6 AS BIGINT)",
+        };
+        let statement = dynamic_sql(format!(
+            "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
+             VALUES ($1, $2, $3, $4, NULL, {now})
+             ON CONFLICT (client, tool, key) DO UPDATE
+             SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
+             WHERE keys.at < {now} - CAST($5 AS BIGINT)
+             RETURNING at"
+        ))
+        .bind(self.key.client.clone())
+        .bind(self.operation.name())
+        .bind(self.key.key.clone())
+        .bind(self.fingerprint.clone())
+        .bind(i64::try_from(keep.as_micros()).unwrap_or(i64::MAX));
+        let statement = match clock {
+            KeyClock::Database => statement,
+            KeyClock::Server(now) => statement.bind(now.micros()),
+        };
+        match session.first(statement).await? {
+            Some(row) => {
+                let at = get_number(&row, 0)?;
+                Ok(ClaimResult::Claimed(UtcTime::of_micros(at)))
+            }
+            None => self.stored_outcome(session).await.map(ClaimResult::Stored),
         }
     }
 
@@ -106,11 +133,11 @@ impl KeyClaim<'_> {
         }
     }
 
-    /// Stores the outcome of the key, and a record of the call.
+    /// Stores the outcome of the key that was claimed at `at`, and a record of the call.
     pub(super) async fn settle(
         &self,
         session: &mut DbConnection,
-        outcome: &KeyOutcome,
+        (at, outcome): (UtcTime, &KeyOutcome),
         (record, order): (String, Option<String>),
     ) -> Result<(), TransactionError> {
         session
@@ -131,7 +158,7 @@ impl KeyClaim<'_> {
                 sql("INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
                 .bind(record)
-                .bind(self.at.micros())
+                .bind(at.micros())
                 .bind(self.key.client.clone())
                 .bind(self.operation.name())
                 .bind(self.key.key.clone())

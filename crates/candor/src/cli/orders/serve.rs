@@ -128,6 +128,7 @@ impl OrdersServeArgs {
             keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
             connections: self.connections,
             deadline: self.guard.deadline(),
+            ..SqlConfig::default()
         };
         let adapter = open(&location, config).await?;
         Ok((adapter, location.passwords))

@@ -60,7 +60,7 @@ test_on_both! {
     cancel: all some after_shipping;
     fulfill: all some refusals locations;
     returns: quantities refusals;
-    keys: replayed written_differently reused_and_apart expiry forgotten duplicates_at_once;
+    keys: replayed written_differently reused_and_apart violations expiry forgotten duplicates_at_once;
     records: one_for_each_outcome;
     concurrency: last_units opposite_orders cancel_races_fulfill same_external_id same_new_customer two_servers;
     deadlines: blocked cancelled in_line;
