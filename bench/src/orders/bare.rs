@@ -3,8 +3,8 @@
 //! rows.
 
 use super::statements::{
-    BEGIN, BEGIN_SQLITE, CLAIM, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE, LINES, ORDER,
-    RECORD, SETTLE, STOCK, VARIANTS, VARIANTS_SQLITE,
+    BEGIN, BEGIN_SQLITE, CLAIM, CLAIM_SQLITE, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE,
+    LINES, ORDER, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
 };
 use axum::Router;
 use axum::extract::State;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-const CLIENT: &str = "anonymous";
+const CLIENT: &str = "default";
 const CREATE: &str = "create-sales-order";
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
@@ -87,8 +87,7 @@ struct OrderLine {
 struct BareOrders {
     reads: AnyPool,
     writes: AnyPool,
-    begin: &'static str,
-    variants: &'static str,
+    is_sqlite: bool,
     made: AtomicU64,
 }
 
@@ -150,12 +149,11 @@ impl BareOrders {
                 })
                 .connect_lazy_with(options.clone())
         };
-        let writes = if sqlite { pool(1) } else { pool(16) };
+        let (reads, writes) = if sqlite { (4, 1) } else { (8, 16) };
         Ok(BareOrders {
-            reads: if sqlite { pool(4) } else { writes.clone() },
-            writes,
-            begin: if sqlite { BEGIN_SQLITE } else { BEGIN },
-            variants: if sqlite { VARIANTS_SQLITE } else { VARIANTS },
+            reads: pool(reads),
+            writes: pool(writes),
+            is_sqlite: sqlite,
             made: AtomicU64::new(0),
         })
     }
@@ -181,9 +179,17 @@ impl BareOrders {
         #[allow(clippy::disallowed_methods)]
         let at = Timestamp::now().as_microsecond();
         let mut connection = self.writes.acquire().await?;
-        sqlx::query(self.begin).execute(&mut *connection).await?;
-        let claim = sqlx::query(CLAIM).bind(CLIENT).bind(CREATE).bind(key);
-        let claim = claim.bind(FINGERPRINT).bind(at).bind(at - DAY_MICROS);
+        let (begin, claim, stock) = match self.is_sqlite {
+            true => (BEGIN_SQLITE, CLAIM_SQLITE, STOCK_SQLITE),
+            false => (BEGIN, CLAIM, STOCK),
+        };
+        connection.execute(begin).await?;
+        let claim = sqlx::query(claim).bind(CLIENT).bind(CREATE).bind(key);
+        let claim = claim.bind(FINGERPRINT).bind(DAY_MICROS);
+        let claim = match self.is_sqlite {
+            true => claim.bind(at),
+            false => claim,
+        };
         claim.fetch_one(&mut *connection).await?;
         let customer = sqlx::query(CUSTOMER).bind(&order.customer.email);
         let customer = customer.fetch_one(&mut *connection).await?;
@@ -191,7 +197,7 @@ impl BareOrders {
         lines.sort_unstable_by(|a, b| a.sku.cmp(&b.sku));
         let variants = lines
             .iter()
-            .fold(sqlx::query(self.variants), |all, line| all.bind(&line.sku));
+            .fold(sqlx::query(VARIANTS), |all, line| all.bind(&line.sku));
         let variants = variants.fetch_all(&mut *connection).await?;
         let mut total = 0;
         let mut enough = true;
@@ -226,18 +232,20 @@ impl BareOrders {
                     .bind(at);
             }
             rows.execute(&mut *connection).await?;
-            let stock = lines.iter().fold(sqlx::query(STOCK), |all, line| {
-                all.bind(&line.sku).bind(line.quantity)
-            });
-            stock.execute(&mut *connection).await?;
         }
         let (outcome, said) = if enough { (DONE, "done") } else { REFUSED };
-        let settle = sqlx::query(SETTLE).bind(outcome).bind(CLIENT).bind(CREATE);
-        settle.bind(key).execute(&mut *connection).await?;
+        let settle = sqlx::query(SETTLE).bind(CLIENT).bind(CREATE).bind(key);
+        settle.bind(outcome).execute(&mut *connection).await?;
         let record = sqlx::query(RECORD).bind(self.id("rec", at)).bind(at);
         let record = record.bind(CLIENT).bind(CREATE).bind(key);
         let record = record.bind(FINGERPRINT).bind(id.clone()).bind(said);
         record.execute(&mut *connection).await?;
+        if enough {
+            let stock = lines.iter().fold(sqlx::query(stock), |all, line| {
+                all.bind(&line.sku).bind(0_i64).bind(line.quantity)
+            });
+            stock.execute(&mut *connection).await?;
+        }
         sqlx::query(COMMIT).execute(&mut *connection).await?;
         Ok(match id {
             Some(id) => format!(r#"{{"order":"{id}"}}"#),

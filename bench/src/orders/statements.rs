@@ -15,22 +15,31 @@ pub(super) const GET: &str =
          order_lines.fulfilled, order_lines.cancelled, order_lines.line, order_lines.returned
      FROM page CROSS JOIN order_lines WHERE order_lines.order_id = page.id";
 
-pub(super) const BEGIN: &str = "BEGIN";
-pub(super) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
+pub(super) const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = 4999";
+pub(super) const BEGIN_SQLITE: &str = "PRAGMA busy_timeout = 4999; BEGIN IMMEDIATE";
 pub(super) const COMMIT: &str = "COMMIT";
 
+/// The claim of a key, with the time of the database.
 pub(super) const CLAIM: &str = "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
-     VALUES ($1, $2, $3, $4, NULL, $5)
+     VALUES ($1, $2, $3, $4, NULL, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))
      ON CONFLICT (client, tool, key) DO UPDATE
      SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
-     WHERE keys.at < $6
+     WHERE keys.at < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) - CAST($5 AS BIGINT)
+     RETURNING at";
+
+/// The claim of a key, with the time of the server.
+pub(super) const CLAIM_SQLITE: &str =
+    "INSERT INTO keys (client, tool, key, fingerprint, outcome, at)
+     VALUES ($1, $2, $3, $4, NULL, CAST($6 AS BIGINT))
+     ON CONFLICT (client, tool, key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, outcome = NULL, at = excluded.at
+     WHERE keys.at < CAST($6 AS BIGINT) - CAST($5 AS BIGINT)
      RETURNING at";
 
 pub(super) const CUSTOMER: &str =
     "SELECT id, email, first_name, last_name FROM customers WHERE email_key = $1";
 
-pub(super) const VARIANTS: &str = "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ($1, $2) ORDER BY sku FOR UPDATE";
-pub(super) const VARIANTS_SQLITE: &str =
+pub(super) const VARIANTS: &str =
     "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ($1, $2) ORDER BY sku";
 
 pub(super) const ORDER: &str =
@@ -45,17 +54,26 @@ pub(super) const LINES: &str =
      (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT)),
      (CAST($12 AS TEXT), CAST($13 AS BIGINT), CAST($14 AS TEXT), CAST($15 AS TEXT), CAST($16 AS BIGINT), CAST($17 AS BIGINT), CAST($18 AS BIGINT), CAST($19 AS BIGINT), CAST($20 AS BIGINT), CAST($21 AS BIGINT), CAST($22 AS BIGINT))";
 
-pub(super) const STOCK: &str = "UPDATE variants SET on_hand = on_hand + (0) * v.column2,
-     reserved = reserved + (1) * v.column2
-     FROM (VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT)), (CAST($3 AS TEXT), CAST($4 AS BIGINT))) AS v
-     WHERE variants.sku = v.column1";
+/// Reserves stock on PostgreSQL: locks the rows in the order of their SKUs, and updates them.
+pub(super) const STOCK: &str = "WITH locked AS MATERIALIZED
+     (SELECT sku FROM variants WHERE sku IN ($1, $4) ORDER BY sku FOR UPDATE)
+     UPDATE variants SET on_hand = on_hand + v.column2, reserved = reserved + v.column3
+     FROM (VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)), (CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT))) AS v
+     WHERE variants.sku = v.column1 AND on_hand + v.column2 >= reserved + v.column3
+     AND (SELECT COUNT(*) FROM locked) > 0";
+
+/// Reserves stock in a file, which is locked as a whole.
+pub(super) const STOCK_SQLITE: &str = "UPDATE variants SET on_hand = on_hand + v.column2, reserved = reserved + v.column3
+     FROM (VALUES (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)), (CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT))) AS v
+     WHERE variants.sku = v.column1 AND on_hand + v.column2 >= reserved + v.column3";
 
 pub(super) const SETTLE: &str =
-    "UPDATE keys SET outcome = $1 WHERE client = $2 AND tool = $3 AND key = $4";
+    "UPDATE keys SET outcome = v.column4 FROM (VALUES (CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT))) AS v
+     WHERE client = v.column1 AND tool = v.column2 AND key = v.column3";
 
 pub(super) const RECORD: &str =
-    "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome) VALUES
+     (CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT))";
 
 /// The settings of every new connection to PostgreSQL.
 pub(super) const GREETING: &[&str] = &[

@@ -4,7 +4,7 @@ use super::{Limit, limit, mib, seconds};
 use candor_orders::faulty::{MAX_SCRIPT, MAX_SCRIPT_CALLS, MAX_SCRIPT_RULES, MAX_SCRIPT_WAIT};
 use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUES, MAX_WAIT};
 use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
-use candor_orders::sql::{MAX_IMPORT, MAX_STOCK};
+use candor_orders::sql::{COMMIT_GROUP, MAX_IMPORT, MAX_STOCK, MAX_WAITING_CHANGES};
 use candor_orders::{
     CALLS_A_MINUTE, DEADLINE, MAX_CURSOR, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST, MAX_NOTES,
     MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_TEXT, PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
@@ -80,6 +80,18 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             seconds(DEADLINE),
             "3002",
             "deadline_is_configurable",
+        ),
+        limit(
+            "changes that wait for their turn",
+            MAX_WAITING_CHANGES,
+            "3001",
+            "number_of_waiting_changes_is_bounded",
+        ),
+        limit(
+            "changes that share a commit",
+            COMMIT_GROUP,
+            "the others follow in the next commit",
+            "changes_of_a_file_share_a_commit",
         ),
         limit(
             "an answer of an adapter over HTTP",

@@ -172,6 +172,24 @@ impl FinalFailure {
     }
 }
 
+/// The thing that a change waited for in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// Its turn among the changes of this server.
+    Lane,
+    /// A lock that somebody else holds in the database.
+    Lock,
+}
+
+impl WaitedFor {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            WaitedFor::Lane => "lane",
+            WaitedFor::Lock => "lock",
+        }
+    }
+}
+
 /// The failure of a request to an order system.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
@@ -182,6 +200,9 @@ pub enum Failure {
     /// Too many calls, counted by this server or by the order system.
     Limited(Duration, Option<Box<Cause>>),
     TimedOut(Option<Box<Cause>>),
+    /// The time was over while the change waited. The order system works, and others use what the
+    /// change needs.
+    Waited(WaitedFor),
     Unavailable(Option<Duration>, Option<Box<Cause>>),
     /// The breaker is open: the order system failed repeatedly and is not called for this time.
     BreakerOpen(Duration),
@@ -219,7 +240,9 @@ impl Retryable for Failure {
             Failure::Busy(_, after, _) | Failure::Unavailable(after, _) => asked(after),
             Failure::Limited(after, _) => RetryAdvice::NotBefore(*after),
             Failure::TimedOut(_) => RetryAdvice::Soon,
-            Failure::Final(..)
+            // The wait has taken its share of the time; the client decides about another one.
+            Failure::Waited(_)
+            | Failure::Final(..)
             | Failure::BreakerOpen(_)
             | Failure::Unsupported
             | Failure::CallStopped(_)

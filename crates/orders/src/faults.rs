@@ -45,6 +45,13 @@ impl Failure {
                 with_optional_cause(codes::RateLimited.fault().after(after), cause)
             }
             Failure::TimedOut(cause) => with_optional_cause(codes::Timeout.fault(effect), cause),
+            Failure::Waited(waited_for) => codes::Timeout
+                .fault(effect)
+                .with_message("Operation timed out: others use what the call needs")
+                .with_facts(|facts| {
+                    let word = Value::from(waited_for.word());
+                    facts.context.insert(String::from("waitedFor"), word);
+                }),
             Failure::Unavailable(after, cause) => {
                 let after = after.unwrap_or(USUAL_WAIT);
                 with_optional_cause(codes::BackendUnavailable.fault(effect).after(after), cause)
@@ -73,7 +80,9 @@ impl Failure {
             },
             Failure::Busy(..) => codes::AdapterError.row(),
             Failure::Limited(..) => codes::RateLimited.row(),
-            Failure::TimedOut(_) | Failure::CallStopped(_) => codes::Timeout.row(),
+            Failure::TimedOut(_) | Failure::Waited(_) | Failure::CallStopped(_) => {
+                codes::Timeout.row()
+            }
             Failure::Unavailable(..) | Failure::BreakerOpen(_) => codes::BackendUnavailable.row(),
             Failure::Unsupported => codes::NotImplemented.row(),
             Failure::Internal(..) => candor_fault::codes::wire::InternalError.row(),

@@ -50,7 +50,9 @@ impl Default for GuardConfig {
 /// An adapter with its guard.
 pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
-    breaker: Option<Breaker>,
+    /// Queries and changes fail apart, for instance if a database can only be read.
+    query_breaker: Option<Breaker>,
+    change_breaker: Option<Breaker>,
     deadline: Duration,
     retry: Retrier,
     metrics: MetricsHub,
@@ -60,7 +62,8 @@ impl fmt::Debug for GuardedAdapter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Guarded")
             .field("deadline", &self.deadline)
-            .field("breaker", &self.breaker)
+            .field("query_breaker", &self.query_breaker)
+            .field("change_breaker", &self.change_breaker)
             .field("retry", &self.retry)
             .finish_non_exhaustive()
     }
@@ -75,11 +78,14 @@ impl GuardedAdapter {
     ) -> GuardedAdapter {
         let pause = config.breaker_pause;
         let budget = RetryBudget::new(config.retry_percent, config.retry_floor);
+        let breaker = || {
+            let failures = config.breaker_failures;
+            failures.map(|failures| Breaker::new(failures, pause))
+        };
         GuardedAdapter {
             adapter,
-            breaker: config
-                .breaker_failures
-                .map(|failures| Breaker::new(failures, pause)),
+            query_breaker: breaker(),
+            change_breaker: breaker(),
             deadline: config.deadline,
             retry: Retrier::new(config.retry, budget, move || random()),
             metrics,
@@ -99,7 +105,11 @@ impl GuardedAdapter {
         mark: &EffectMark,
     ) -> Result<Response, Failure> {
         let tool = request.operation().name();
-        let pass = match self.breaker.as_ref().map(Breaker::enter).transpose() {
+        let breaker = match request.operation().changes() {
+            true => &self.change_breaker,
+            false => &self.query_breaker,
+        };
+        let pass = match breaker.as_ref().map(Breaker::enter).transpose() {
             Ok(pass) => pass,
             Err(open) => {
                 self.metrics.count_breaker_refusal(tool);
@@ -118,8 +128,9 @@ impl GuardedAdapter {
         let doubted = doubted.into_inner();
         let done = done.map_err(|failure| self.overall_failure(failure, request, mark, doubted));
         match (&done, pass) {
-            // Neither is evidence about the order system.
-            (_, None) | (Err(Failure::CallStopped(_) | Failure::Internal(..)), _) => {}
+            // None of them is evidence about the order system.
+            (_, None)
+            | (Err(Failure::CallStopped(_) | Failure::Waited(_) | Failure::Internal(..)), _) => {}
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
         }

@@ -25,6 +25,7 @@ pub use cursor::{MAX_CURSOR, MAX_POSITION};
 pub use dialect::REGISTRY;
 pub use failure::{
     Failure, FinalFailure, MAX_REASON, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
+    WaitedFor,
 };
 pub use guarded_adapter::GuardConfig;
 pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};

@@ -2,12 +2,14 @@
 
 use super::dialect::SqlDialect;
 use super::errors::{TransactionError, to_transaction_error};
+use super::stock_changes::StockChanges;
 use crate::failure::Failure;
 use candor_fault::Cause;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AssertSqlSafe, Row as _};
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Executor as _, Row as _};
+use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A query with its arguments.
@@ -50,6 +52,14 @@ pub(super) fn placeholders(count: usize, first: usize) -> String {
 pub(super) struct DbConnection {
     connection: Option<PoolConnection<Any>>,
     dialect: SqlDialect,
+    /// The stock changes of the open transaction, and those of them that an earlier savepoint has.
+    stock: StockChanges,
+    stock_before: StockChanges,
+    /// True if rows were written since the last savepoint.
+    has_written: bool,
+    has_savepoint: bool,
+    /// Locks the stock that is read, because an attempt without locks found too little in the end.
+    pub(super) locks_stock: bool,
     // Declared after the connection, so that the connection is returned first.
     _permit: OwnedSemaphorePermit,
 }
@@ -63,6 +73,11 @@ impl DbConnection {
         DbConnection {
             connection: Some(connection),
             dialect,
+            stock: StockChanges::default(),
+            stock_before: StockChanges::default(),
+            has_written: false,
+            has_savepoint: false,
+            locks_stock: false,
             _permit: permit,
         }
     }
@@ -82,14 +97,71 @@ impl DbConnection {
         self.connection.as_deref_mut().ok_or_else(over)
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), TransactionError> {
-        let begin = sql(self.dialect.begin());
-        self.execute(begin).await.map(|_| ())
+    /// Starts a transaction that writes. Each of its statements waits at most `lock_wait` for a lock.
+    pub(super) async fn begin(&mut self, lock_wait: Duration) -> Result<(), TransactionError> {
+        self.run(self.dialect.begin_waiting(lock_wait)).await
+    }
+
+    /// Undoes everything since [`DbConnection::begin`], and starts anew.
+    pub(super) async fn restart(&mut self, lock_wait: Duration) -> Result<(), TransactionError> {
+        self.run(String::from("ROLLBACK")).await?;
+        self.stock = StockChanges::default();
+        self.has_written = false;
+        self.begin(lock_wait).await
+    }
+
+    /// Sets a savepoint, in place of an earlier one.
+    pub(super) async fn set_savepoint(&mut self) -> Result<(), TransactionError> {
+        let text = match self.has_savepoint {
+            true => "RELEASE SAVEPOINT member; SAVEPOINT member",
+            false => "SAVEPOINT member",
+        };
+        self.run(text.to_owned()).await?;
+        self.has_savepoint = true;
+        self.has_written = false;
+        self.stock_before = self.stock.clone();
+        Ok(())
+    }
+
+    /// Undoes everything since the savepoint, which stays.
+    pub(super) async fn roll_back_to_savepoint(&mut self) -> Result<(), TransactionError> {
+        self.run(String::from("ROLLBACK TO SAVEPOINT member"))
+            .await?;
+        self.has_written = false;
+        self.stock = self.stock_before.clone();
+        Ok(())
+    }
+
+    pub(super) const fn has_written(&self) -> bool {
+        self.has_written
+    }
+
+    pub(super) const fn stock(&self) -> &StockChanges {
+        &self.stock
+    }
+
+    pub(super) const fn stock_mut(&mut self) -> &mut StockChanges {
+        &mut self.stock
+    }
+
+    /// Writes the stock changes of the transaction. Returns false if there is too little stock.
+    pub(super) async fn write_stock(&mut self) -> Result<bool, TransactionError> {
+        let stock = std::mem::take(&mut self.stock);
+        stock.write(self).await
+    }
+
+    /// Runs statements without arguments in one round trip.
+    async fn run(&mut self, text: String) -> Result<(), TransactionError> {
+        let dialect = self.dialect;
+        let done = self.at_work()?.execute(AssertSqlSafe(text)).await;
+        done.map(|_| ())
+            .map_err(|error| to_transaction_error(error, dialect))
     }
 
     /// Runs a query and returns the number of changed rows.
     pub(super) async fn execute(&mut self, statement: AnyQuery) -> Result<u64, TransactionError> {
         let dialect = self.dialect;
+        self.has_written = true;
         let done = statement.execute(self.at_work()?).await;
         done.map(|done| done.rows_affected())
             .map_err(|error| to_transaction_error(error, dialect))

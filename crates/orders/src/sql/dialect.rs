@@ -15,6 +15,8 @@ pub(super) enum SqlDialect {
 pub(super) enum DatabaseErrorKind {
     /// A conflict of two transactions: the same transaction may succeed now.
     Again,
+    /// A lock was not released in time.
+    LockWait,
     TooLong,
     Unavailable,
     /// A defect of this program.
@@ -27,6 +29,17 @@ impl SqlDialect {
         match self {
             SqlDialect::Sqlite => "BEGIN IMMEDIATE",
             SqlDialect::Postgres => "BEGIN",
+        }
+    }
+
+    /// As [`SqlDialect::begin`]; each statement waits at most `lock_wait` for a lock. A file is
+    /// locked as a whole when the transaction starts.
+    pub(super) fn begin_waiting(self, lock_wait: Duration) -> String {
+        let limit = lock_wait.as_millis().max(1);
+        let begin = self.begin();
+        match self {
+            SqlDialect::Sqlite => format!("PRAGMA busy_timeout = {limit}; {begin}"),
+            SqlDialect::Postgres => format!("{begin}; SET LOCAL lock_timeout = {limit}"),
         }
     }
 
@@ -138,8 +151,10 @@ impl SqlDialect {
 /// SQLite's result codes; the lowest byte is the kind.
 fn sqlite(code: u32) -> DatabaseErrorKind {
     match code & 0xff {
-        // Busy until the timeout, interrupted.
-        5 | 9 => DatabaseErrorKind::TooLong,
+        // Busy until the timeout.
+        5 => DatabaseErrorKind::LockWait,
+        // Interrupted.
+        9 => DatabaseErrorKind::TooLong,
         // Locked, read-only, disk error, full, cannot be opened.
         6 | 8 | 10 | 13 | 14 => DatabaseErrorKind::Unavailable,
         _ => DatabaseErrorKind::Bug,
@@ -151,8 +166,10 @@ fn postgres(code: &str) -> DatabaseErrorKind {
     match code {
         // Serialization failure, deadlock.
         "40001" | "40P01" => DatabaseErrorKind::Again,
-        // Statement timeout, lock not available.
-        "57014" | "55P03" => DatabaseErrorKind::TooLong,
+        // Lock not available.
+        "55P03" => DatabaseErrorKind::LockWait,
+        // Statement timeout.
+        "57014" => DatabaseErrorKind::TooLong,
         // Read-only transaction: a standby that is not yet the primary.
         "25006" => DatabaseErrorKind::Unavailable,
         // Connection, resources, operator intervention, system.
@@ -171,11 +188,13 @@ mod tests {
 
     #[test]
     fn database_errors_are_classified_by_code() {
-        assert_eq!(sqlite(5), DatabaseErrorKind::TooLong);
-        assert_eq!(sqlite(5 | 2 << 8), DatabaseErrorKind::TooLong);
+        assert_eq!(sqlite(5), DatabaseErrorKind::LockWait);
+        assert_eq!(sqlite(5 | 2 << 8), DatabaseErrorKind::LockWait);
+        assert_eq!(sqlite(9), DatabaseErrorKind::TooLong);
         assert_eq!(sqlite(13), DatabaseErrorKind::Unavailable);
         assert_eq!(sqlite(1), DatabaseErrorKind::Bug);
         assert_eq!(postgres("40P01"), DatabaseErrorKind::Again);
+        assert_eq!(postgres("55P03"), DatabaseErrorKind::LockWait);
         assert_eq!(postgres("57014"), DatabaseErrorKind::TooLong);
         assert_eq!(postgres("57P01"), DatabaseErrorKind::Unavailable);
         assert_eq!(postgres("53300"), DatabaseErrorKind::Unavailable);

@@ -1,7 +1,7 @@
 //! Converts database errors to failures of a call.
 
 use super::dialect::{DatabaseErrorKind, SqlDialect};
-use crate::failure::Failure;
+use crate::failure::{Failure, WaitedFor};
 use candor_fault::Cause;
 
 /// The error of a step in a transaction.
@@ -48,6 +48,7 @@ pub(super) fn to_transaction_error(error: sqlx::Error, dialect: SqlDialect) -> T
     };
     match classify {
         DatabaseErrorKind::Again => TransactionError::Again(Failure::Unavailable(None, cause)),
+        DatabaseErrorKind::LockWait => TransactionError::Failed(Failure::Waited(WaitedFor::Lock)),
         DatabaseErrorKind::TooLong => TransactionError::Failed(Failure::TimedOut(cause)),
         DatabaseErrorKind::Unavailable => {
             TransactionError::Failed(Failure::Unavailable(None, cause))

@@ -2,9 +2,10 @@
 //! kept.
 
 use super::connection::{
-    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, sql,
+    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, sql, values_list,
 };
 use super::errors::TransactionError;
+use super::pending_change::PendingChange;
 use crate::adapter::{IdempotencyKey, OrderOperation, Request};
 use crate::failure::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use crate::model::UtcTime;
@@ -19,10 +20,21 @@ use std::time::Duration;
 const DELETED_AT_ONCE: i64 = 500;
 
 /// The claim of a call to a key.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct KeyClaim<'a> {
-    pub(super) key: &'a IdempotencyKey,
-    pub(super) operation: OrderOperation,
-    pub(super) fingerprint: String,
+    key: &'a IdempotencyKey,
+    operation: OrderOperation,
+    fingerprint: &'a str,
+}
+
+/// The outcome of a claimed key, which is about to be stored.
+pub(super) struct SettledKey<'a> {
+    pub(super) claim: KeyClaim<'a>,
+    pub(super) at: UtcTime,
+    pub(super) outcome: &'a KeyOutcome,
+    /// The id of the record.
+    pub(super) record: &'a str,
+    pub(super) order: Option<&'a str>,
 }
 
 /// The clock that measures the age of keys and the times of changes.
@@ -63,7 +75,15 @@ pub(super) fn fingerprint(request: &Request) -> String {
     text
 }
 
-impl KeyClaim<'_> {
+impl<'a> KeyClaim<'a> {
+    pub(super) fn of(change: &'a PendingChange) -> KeyClaim<'a> {
+        KeyClaim {
+            key: &change.key,
+            operation: change.request.operation(),
+            fingerprint: &change.fingerprint,
+        }
+    }
+
     /// Claims the key for this call, or returns the outcome that it already has. Waits for a call
     /// that holds the key. A key that is older than `keep` is replaced.
     pub(super) async fn acquire(
@@ -87,7 +107,7 @@ impl KeyClaim<'_> {
         .bind(self.key.client.clone())
         .bind(self.operation.name())
         .bind(self.key.key.clone())
-        .bind(self.fingerprint.clone())
+        .bind(self.fingerprint.to_owned())
         .bind(i64::try_from(keep.as_micros()).unwrap_or(i64::MAX));
         let statement = match clock {
             KeyClock::Database => statement,
@@ -132,43 +152,71 @@ impl KeyClaim<'_> {
             }
         }
     }
+}
 
-    /// Stores the outcome of the key that was claimed at `at`, and a record of the call.
-    pub(super) async fn settle(
-        &self,
-        session: &mut DbConnection,
-        (at, outcome): (UtcTime, &KeyOutcome),
-        (record, order): (String, Option<String>),
-    ) -> Result<(), TransactionError> {
-        session
-            .execute(
-                sql("UPDATE keys SET outcome = $1 WHERE client = $2 AND tool = $3 AND key = $4")
-                    .bind(to_json(outcome))
-                    .bind(self.key.client.clone())
-                    .bind(self.operation.name())
-                    .bind(self.key.key.clone()),
-            )
-            .await?;
-        let recorded = match outcome {
+/// Stores the outcomes of keys, and a record of each call.
+pub(super) async fn settle(
+    session: &mut DbConnection,
+    mut settled: &[SettledKey<'_>],
+) -> Result<(), TransactionError> {
+    // There are few different texts, because databases cache prepared statements.
+    while !settled.is_empty() {
+        let (some, rest) = settled.split_at(1 << settled.len().ilog2());
+        store_outcomes(session, some).await?;
+        insert_records(session, some).await?;
+        settled = rest;
+    }
+    Ok(())
+}
+
+async fn store_outcomes(
+    session: &mut DbConnection,
+    settled: &[SettledKey<'_>],
+) -> Result<(), TransactionError> {
+    let values = values_list(settled.len(), &["TEXT"; 4], 1);
+    let statement = dynamic_sql(format!(
+        "UPDATE keys SET outcome = v.column4 FROM (VALUES {values}) AS v
+         WHERE client = v.column1 AND tool = v.column2 AND key = v.column3"
+    ));
+    let statement = settled.iter().fold(statement, |query, settled| {
+        query
+            .bind(settled.claim.key.client.clone())
+            .bind(settled.claim.operation.name())
+            .bind(settled.claim.key.key.clone())
+            .bind(to_json(settled.outcome))
+    });
+    session.execute(statement).await?;
+    Ok(())
+}
+
+async fn insert_records(
+    session: &mut DbConnection,
+    settled: &[SettledKey<'_>],
+) -> Result<(), TransactionError> {
+    const TYPES: [&str; 8] = [
+        "TEXT", "BIGINT", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT",
+    ];
+    let statement = dynamic_sql(format!(
+        "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome) VALUES {}",
+        values_list(settled.len(), &TYPES, 1)
+    ));
+    let statement = settled.iter().fold(statement, |query, settled| {
+        let recorded = match settled.outcome {
             KeyOutcome::Done(_) => String::from("done"),
             KeyOutcome::Failed(failure) => to_json(failure),
         };
-        session
-            .execute(
-                sql("INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
-                .bind(record)
-                .bind(at.micros())
-                .bind(self.key.client.clone())
-                .bind(self.operation.name())
-                .bind(self.key.key.clone())
-                .bind(self.fingerprint.clone())
-                .bind(order)
-                .bind(recorded),
-            )
-            .await?;
-        Ok(())
-    }
+        query
+            .bind(settled.record.to_owned())
+            .bind(settled.at.micros())
+            .bind(settled.claim.key.client.clone())
+            .bind(settled.claim.operation.name())
+            .bind(settled.claim.key.key.clone())
+            .bind(settled.claim.fingerprint.to_owned())
+            .bind(settled.order.map(str::to_owned))
+            .bind(recorded)
+    });
+    session.execute(statement).await?;
+    Ok(())
 }
 
 /// Deletes some keys that are older than `oldest`, and returns their number.

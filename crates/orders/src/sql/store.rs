@@ -8,6 +8,7 @@ use crate::model::Currency;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection as _, Executor as _};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,6 +146,15 @@ pub(super) async fn connect_pools(
     connections: u32,
     deadline: Duration,
 ) -> Result<(AnyPool, AnyPool), sqlx::Error> {
+    connect_sized_pools(database, (connections, connections), deadline).await
+}
+
+/// As [`connect_pools`], with this many connections of a server for queries and for changes.
+async fn connect_sized_pools(
+    database: &DatabaseUrl,
+    (queries, changes): (u32, u32),
+    deadline: Duration,
+) -> Result<(AnyPool, AnyPool), sqlx::Error> {
     sqlx::any::install_default_drivers();
     let options: AnyConnectOptions = database.url.parse()?;
     let dialect = database.dialect;
@@ -166,8 +176,9 @@ pub(super) async fn connect_pools(
             Ok((reads, writes))
         }
         SqlDialect::Postgres => {
-            let both = connect_pool(pool(connections), &options, dialect, deadline).await?;
-            Ok((both.clone(), both))
+            let writes = connect_pool(pool(changes), &options, dialect, deadline).await?;
+            let reads = pool(queries).connect_lazy_with(options);
+            Ok((reads, writes))
         }
     }
 }
@@ -257,21 +268,31 @@ impl Store {
         connections: u32,
         deadline: Duration,
     ) -> Result<Store, StoreError> {
+        Store::open_sized(database, (connections, connections), deadline).await
+    }
+
+    /// As [`Store::open`], with this many connections of a server for queries and for changes.
+    pub(super) async fn open_sized(
+        database: &DatabaseUrl,
+        connections: (u32, u32),
+        deadline: Duration,
+    ) -> Result<Store, StoreError> {
         let dialect = database.dialect;
-        let (reads, writes) = connect_pools(database, connections, deadline).await?;
+        let (reads, writes) = connect_sized_pools(database, connections, deadline).await?;
         let currency = read_currency(&writes, dialect).await?;
-        let writes = ConnectionQueue::new(writes);
-        let reads = match dialect {
-            SqlDialect::Sqlite => ConnectionQueue::new(reads),
-            // Reads and writes share their connections.
-            SqlDialect::Postgres => writes.clone(),
-        };
         Ok(Store {
             dialect,
             currency,
-            reads,
-            writes,
+            reads: ConnectionQueue::new(reads),
+            writes: ConnectionQueue::new(writes),
         })
+    }
+
+    /// Returns the most transactions that write at once.
+    pub(super) fn writers(&self) -> NonZeroUsize {
+        let most = self.writes.pool.options().get_max_connections();
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN)
     }
 
     /// Returns all rows of a query. `query` is called once for every connection that is tried.
@@ -293,12 +314,15 @@ impl Store {
         }
     }
 
-    /// Starts a transaction that writes.
-    pub(super) async fn begin_write(&self) -> Result<DbConnection, TransactionError> {
+    /// Starts a transaction that writes. Each of its statements waits at most `lock_wait` for a lock.
+    pub(super) async fn begin_write(
+        &self,
+        lock_wait: Duration,
+    ) -> Result<DbConnection, TransactionError> {
         let mut broken = self.idle(&self.writes);
         loop {
             let mut session = self.writes.next(self.dialect).await?;
-            match session.begin().await {
+            match session.begin(lock_wait).await {
                 Ok(()) => return Ok(session),
                 Err(ended) if broken > 0 && ended.is_unavailable() => broken -= 1,
                 Err(ended) => return Err(ended),

@@ -10,7 +10,8 @@ use crate::cli::{CommandError, VERSION};
 use crate::host::{run, serve_stdio, system_clock};
 use candor_orders::faulty::{FaultyAdapter, Script};
 use candor_orders::sql::{
-    CONNECTIONS, MigrationOutcome, SeedOptions, SqlAdapter, SqlConfig, migrate, seed,
+    COMMIT_GROUP, CONNECTIONS, MigrationOutcome, READ_CONNECTIONS, SeedOptions, SqlAdapter,
+    SqlConfig, migrate, seed,
 };
 use candor_orders::{Adapter, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
@@ -38,9 +39,15 @@ pub(in crate::cli) struct OrdersServeArgs {
     database: DatabaseArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// The maximum number of connections to PostgreSQL
+    /// The maximum number of connections to PostgreSQL for changes
     #[arg(long, value_name = "N", default_value_t = CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: u32,
+    /// The maximum number of connections to PostgreSQL for queries, which never wait for changes
+    #[arg(long, value_name = "N", default_value_t = READ_CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    read_connections: u32,
+    /// The maximum number of changes that share a commit; 1 for none
+    #[arg(long, value_name = "N", default_value_t = COMMIT_GROUP, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    commit_group: u16,
     /// The number of hours for which the result of an idempotencyKey is stored
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=8784))]
     keep_keys_hours: u64,
@@ -127,6 +134,8 @@ impl OrdersServeArgs {
         let config = SqlConfig {
             keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
             connections: self.connections,
+            read_connections: self.read_connections,
+            commit_group: self.commit_group,
             deadline: self.guard.deadline(),
             ..SqlConfig::default()
         };

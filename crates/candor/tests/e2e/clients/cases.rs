@@ -389,7 +389,7 @@ fn refused() -> Value {
         "retryable": false,
         "details": {
             "suggestion": "Look the SKU up with get-product-variants, or in the order's lines, then call again with a new idempotencyKey.",
-            "context": { "class": "upstream", "effect": "none", "retryAfterMs": null, "field": "order.lineItems.0.sku" },
+            "context": { "class": "upstream", "effect": "none", "retryAfterMs": null, "key": "bound", "field": "order.lineItems.0.sku" },
             "originalError": "SKU_NOT_FOUND"
         }
     }))
@@ -430,8 +430,8 @@ fn keyless(mut arguments: Value) -> Case {
         "details": {
             "field": "idempotencyKey",
             "reason": "required",
-            "suggestion": "Add the field named in `details.field`.",
-            "context": { "class": "caller", "effect": "none", "retryAfterMs": null, "violations": violations }
+            "suggestion": "Add the field named in `details.field`. This call did not bind the idempotencyKey.",
+            "context": { "class": "caller", "effect": "none", "retryAfterMs": null, "key": "free", "violations": violations }
         }
     }));
     Case {

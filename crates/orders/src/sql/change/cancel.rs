@@ -1,6 +1,6 @@
 //! `cancel-order`: cancels all open units or some of them, and releases their stock.
 
-use super::lines::{add_units, allocate, lock_variants, move_stock, sum_by_sku};
+use super::lines::{add_units, allocate, move_stock, sum_by_sku};
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, RefusalReason};
 use crate::model::CancelOrder;
@@ -24,9 +24,8 @@ pub(super) async fn cancel(
     )
     .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
     let units = sum_by_sku(&lines, &units_per_line);
-    lock_variants(change.session, &units).await?;
     add_units(change.session, &lines, &units_per_line, "cancelled").await?;
-    move_stock(change.session, &units, (0, -1)).await?;
+    move_stock(change.session, &units, (0, -1));
     for (line, units) in lines.iter_mut().zip(&units_per_line) {
         line.cancelled += units;
     }

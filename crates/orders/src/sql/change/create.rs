@@ -35,7 +35,7 @@ pub(super) async fn create(
         Some(customer) => find_customer(change.session, customer).await?,
         None => None,
     };
-    let entries = lock_entries(change.session, &order.line_items).await?;
+    let entries = read_entries(change.session, &order.line_items).await?;
     let by_catalogue = currency == change.currency;
     let lines = price_lines(&order.line_items, &entries, currency, by_catalogue)?;
     let totals = totals(order, &lines, currency)?;
@@ -68,7 +68,7 @@ pub(super) async fn create(
         .collect();
     insert(change.session, &order_row, customer).await?;
     insert_lines(change.session, &lines, change.at.micros()).await?;
-    move_stock(change.session, &units, (0, 1)).await?;
+    move_stock(change.session, &units, (0, 1));
     let id = order_row.id.clone();
     ChangeResult::new(&order_row.into_entity(lines), &id)
 }
@@ -184,8 +184,10 @@ async fn insert_customer(
     Ok(merge_customer(&row, customer)?)
 }
 
-/// Returns the catalogue entries of these lines, locked in the order of their SKUs.
-async fn lock_entries(
+/// Returns the catalogue entries of these lines. Earlier changes of the same transaction count for
+/// their stock. The rows are locked, in the order of their SKUs, only if an attempt without locks
+/// found too little stock in the end.
+async fn read_entries(
     session: &mut DbConnection,
     lines: &[NewLineItem],
 ) -> Result<BTreeMap<String, CatalogueEntry>, TransactionError> {
@@ -193,19 +195,23 @@ async fn lock_entries(
     let statement = dynamic_sql(format!(
         "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{}",
         placeholders(skus.len(), 1),
-        session.dialect().lock_suffix()
+        match session.locks_stock {
+            true => session.dialect().lock_suffix(),
+            false => "",
+        }
     ));
     let statement = skus
         .iter()
         .fold(statement, |query, sku| query.bind((*sku).clone()));
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
+        let sku = get_text(row, 0)?;
         let entry = CatalogueEntry {
             name: get_text(row, 1)?,
             price: get_money(row, 2)?,
-            available: get_number(row, 3)?,
+            available: get_number(row, 3)? + session.stock().available(&sku),
         };
-        Ok((get_text(row, 0)?, entry))
+        Ok((sku, entry))
     });
     let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
     let unknown = lines.iter().position(|line| !found.contains_key(&line.sku));

@@ -47,7 +47,7 @@ pub(super) async fn fulfill(
     let allocations = allocate_stock(&units, &stock)?;
     take_stock(change.session, &allocations, change.at.micros()).await?;
     add_units(change.session, &lines, &units_per_line, "fulfilled").await?;
-    move_stock(change.session, &units, (-1, -1)).await?;
+    move_stock(change.session, &units, (-1, -1));
     for (line, units) in lines.iter_mut().zip(&units_per_line) {
         line.fulfilled += units;
     }

@@ -113,26 +113,17 @@ pub(super) async fn lock_variants(
 }
 
 /// Adds the units of each SKU, times the two factors, to the stock and the reservations of its
-/// variant.
-pub(super) async fn move_stock(
+/// variant. They are written with the last statement of the transaction.
+pub(super) fn move_stock(
     session: &mut DbConnection,
     units: &BTreeMap<String, i64>,
     (on_hand, reserved): (i64, i64),
-) -> Result<(), TransactionError> {
-    if units.is_empty() {
-        return Ok(());
+) {
+    for (sku, units) in units {
+        session
+            .stock_mut()
+            .add(sku, on_hand * units, reserved * units);
     }
-    let values = values_list(units.len(), &["TEXT", "BIGINT"], 1);
-    let statement = dynamic_sql(format!(
-        "UPDATE variants SET on_hand = on_hand + ({on_hand}) * v.column2,
-         reserved = reserved + ({reserved}) * v.column2
-         FROM (VALUES {values}) AS v WHERE variants.sku = v.column1"
-    ));
-    let statement = units.iter().fold(statement, |query, (sku, units)| {
-        query.bind(sku.clone()).bind(*units)
-    });
-    session.execute(statement).await?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The five changes, each inside a transaction that the adapter ends. All checks of a change come
 //! before its first write, so that a refusal has nothing to undo. Rows are locked in one order:
-//! key, order, variants by SKU, stock by SKU and location.
+//! key, order, variants by SKU, stock by SKU and location. Only a shipment locks variants early; the
+//! other changes do it with the last statement of their transaction.
 
 mod cancel;
 mod create;
@@ -9,16 +10,18 @@ mod lines;
 mod returns;
 mod update;
 
-use super::connection::{DbConnection, dynamic_sql};
+use super::connection::{DbConnection, dynamic_sql, get_text, sql};
 use super::errors::TransactionError;
 use super::ids::IdGenerator;
 use super::order::{ORDER_COLUMNS, OrderRow, order_row};
+use super::store::Store;
 use crate::adapter::Request;
 use crate::failure::{Failure, OrderRefusal, RefusalReason};
 use crate::model::{Currency, UtcTime};
 use candor_fault::Cause;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeSet;
 
 /// The circumstances of a change: its connection, currency, ids and time.
 pub(super) struct ChangeContext<'a> {
@@ -72,6 +75,23 @@ pub(super) fn about(request: &Request) -> Option<&str> {
         Request::Fulfill(request) => Some(&request.order_id),
         Request::Return(request) => Some(&request.order_id),
     }
+}
+
+/// Returns the SKUs whose stock a request may change. Those of an order are read without a lock;
+/// they only say which changes wait for each other.
+pub(super) async fn skus(store: &Store, request: &Request) -> Result<BTreeSet<String>, Failure> {
+    let order = match request {
+        Request::Create(request) => {
+            let lines = request.order.line_items.iter();
+            return Ok(lines.map(|line| line.sku.clone()).collect());
+        }
+        Request::Cancel(request) => &request.order_id,
+        Request::Fulfill(request) => &request.order_id,
+        Request::Update(_) | Request::Return(_) | Request::Query(_) => return Ok(BTreeSet::new()),
+    };
+    let text = "SELECT DISTINCT sku FROM order_lines WHERE order_id = $1";
+    let rows = store.read(|| sql(text).bind(order.clone())).await?;
+    rows.iter().map(|row| get_text(row, 0)).collect()
 }
 
 impl ChangeContext<'_> {

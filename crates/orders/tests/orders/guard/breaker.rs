@@ -4,7 +4,7 @@ use crate::fixture::guarded::{SECOND, ServerBuilder};
 use crate::fixture::scripted_adapter::{AdapterStep, fails};
 use candor_call_fixtures::call;
 use candor_fault::Cause;
-use candor_orders::{Failure, OrderRule, RefusalReason, RuleViolation};
+use candor_orders::{Failure, OrderRule, RefusalReason, RuleViolation, WaitedFor};
 use candor_street::CancellationToken;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -48,6 +48,40 @@ async fn failures_open_the_breaker_and_answers_do_not() {
     ] {
         assert_eq!(reached(answer.clone()).await, 10, "{answer:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn queries_and_changes_have_a_breaker_each() {
+    let server = ServerBuilder::default()
+        .with_breaker_after(1)
+        .with_one_attempt()
+        .with_script([fails(down())])
+        .build();
+    server.create().await;
+    assert_eq!(server.find().await.summary(), "ok");
+    let summary = server.create().await.summary();
+    assert_eq!(summary, "4002 retryable none 5000ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_others_is_neither_a_failure_nor_an_answer() {
+    for waited_for in [WaitedFor::Lane, WaitedFor::Lock] {
+        assert_eq!(reached(Failure::Waited(waited_for)).await, 10);
+    }
+    let server = ServerBuilder::default()
+        .with_breaker_after(2)
+        .with_one_attempt()
+        .with_script([
+            fails(down()),
+            fails(Failure::Waited(WaitedFor::Lock)),
+            fails(down()),
+        ])
+        .build();
+    for _ in 0..3 {
+        server.create().await;
+    }
+    let summary = server.create().await.summary();
+    assert_eq!(summary, "4002 retryable none 5000ms");
 }
 
 #[tokio::test(start_paused = true)]

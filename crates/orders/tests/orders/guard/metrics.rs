@@ -27,7 +27,9 @@ async fn retries_refusals_and_answers_are_counted_by_tool_and_code() {
     for _ in 0..2 {
         server.find().await;
     }
-    server.create().await;
+    for _ in 0..2 {
+        server.create().await;
+    }
     let text = server.metrics.text();
     let counted = text.lines().filter(|line| line.contains("_total{"));
     let mut counted: Vec<_> = counted.collect();
@@ -38,12 +40,12 @@ async fn retries_refusals_and_answers_are_counted_by_tool_and_code() {
             r#"candor_breaker_refusals_total{tool="create-sales-order"} 1"#,
             r#"candor_breaker_refusals_total{tool="get-orders"} 2"#,
             r#"candor_calls_total{tool="create-sales-order",code="4001"} 1"#,
-            r#"candor_calls_total{tool="create-sales-order",code="4002"} 1"#,
+            r#"candor_calls_total{tool="create-sales-order",code="4002"} 2"#,
             r#"candor_calls_total{tool="create-sales-order",code="ok"} 2"#,
             r#"candor_calls_total{tool="get-orders",code="4002"} 3"#,
             r#"candor_retries_total{tool="create-sales-order",code="3002"} 1"#,
             r#"candor_retries_total{tool="create-sales-order",code="4001"} 1"#,
-            r#"candor_retries_total{tool="create-sales-order",code="4002"} 1"#,
+            r#"candor_retries_total{tool="create-sales-order",code="4002"} 3"#,
             r#"candor_retries_total{tool="get-orders",code="4002"} 2"#,
         ]
     );

@@ -210,8 +210,7 @@ pub(crate) async fn violations(fixture: &StoreFixture) {
         ),
     ];
     let stored = "SELECT (SELECT COUNT(*) FROM orders), (SELECT COUNT(*) FROM keys), (SELECT COUNT(*) FROM records)";
-    let mut made = 0;
-    for (reason, wrong, right) in cases {
+    for (made, (reason, wrong, right)) in cases.into_iter().enumerate() {
         let wrong = json!({ "order": wrong, "idempotencyKey": format!("k{made}") });
         let right = json!({ "order": right, "idempotencyKey": format!("k{made}") });
         let before = fixture.rows(stored).await;
@@ -223,7 +222,6 @@ pub(crate) async fn violations(fixture: &StoreFixture) {
         }
         let corrected = fixture.server.call(CREATE, right.clone()).await;
         assert_eq!(corrected.status(), "pending", "{}", corrected.whole);
-        made += 1;
         // The key is bound to the corrected call now, whatever the store would say to others.
         let reused = fixture.server.call(CREATE, wrong).await;
         assert_eq!(reused.failure(), (4001, "IDEMPOTENCY_KEY_REUSED"));

@@ -1,7 +1,9 @@
 //! The adapter `sql` behind the tools: every case on SQLite and on PostgreSQL, with the same answers.
 
 mod cancel;
+mod commit_groups;
 mod concurrency;
+mod contention;
 mod create;
 mod create_customers;
 mod create_money;
@@ -63,6 +65,7 @@ test_on_both! {
     keys: replayed written_differently reused_and_apart violations expiry forgotten duplicates_at_once;
     records: one_for_each_outcome;
     concurrency: last_units opposite_orders cancel_races_fulfill same_external_id same_new_customer two_servers;
+    commit_groups: failing_members;
     deadlines: blocked cancelled in_line;
     databases: migrate_twice migrate_at_once newer foreign_tables;
 }

@@ -68,7 +68,7 @@ fn stopped_database_is_4002() {
 #[test]
 fn open_breaker_is_4002_until_a_probe_succeeds() {
     let fixture = OrdersFixture::sqlite();
-    let script = r#"{"rules":[{"operations":["get-orders"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
+    let script = r#"{"rules":[{"operations":["create-sales-order"],"calls":[1,2,3],"fault":{"kind":"unavailable"}}]}"#;
     let flags = [
         "--attempts",
         "1",
@@ -80,12 +80,13 @@ fn open_breaker_is_4002_until_a_probe_succeeds() {
     let server = fixture.faulty_http(script, &flags);
     let mut client = &server;
     for _ in 0..3 {
-        let error = client.call_err("get-orders", &json!({}));
+        let error = client.call_err("create-sales-order", &order("k", "TEA", 1));
         assert_eq!((&error["code"], wait_of(&error)), (&json!(4002), 1000));
     }
-    // Open: no tool reaches the backend, and nothing changes.
+    // Open: no change reaches the backend. Queries have a breaker of their own.
+    client.call_ok("get-orders", &json!({}));
     let answer = client.send_message(&call(1, "create-sales-order", order("k", "TEA", 1)));
-    assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS}}}}}"#);
+    assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS,\"key\":\"keep\"}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS,"key":"keep"}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS,"key":"keep"}}}}}"#);
     let error = check_failure(&answer);
     assert!((1..=300).contains(&wait_of(&error)), "{error}");
     let newer = client.send_stateless("create-sales-order", &order("k", "TEA", 1));
@@ -135,7 +136,7 @@ fn lost_answer_is_4002_with_an_unknown_effect() {
         assert_eq!(fixture.database().lines("SELECT COUNT(*) FROM orders"), "1");
         answer
     });
-    assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000}}}}}"#);
+    assert_snapshot!(all_equal(answers), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"unknown\",\"retryAfterMs\":1000,\"key\":\"keep\"}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000,"key":"keep"}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"unknown","retryAfterMs":1000,"key":"keep"}}}}}"#);
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn missing_operation_is_5001_and_its_tool_stays_listed() {
         "lineItems": [{ "sku": "TEA", "quantity": 1 }],
     });
     let answer = (&server).call_err_in_both_eras("create-return", &returned);
-    assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it.","context":{"class":"upstream","effect":"none","retryAfterMs":null}}}}}"#);
+    assert_snapshot!(answer, @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":5001,\"message\":\"Not implemented by this adapter\",\"retryable\":false,\"details\":{\"suggestion\":\"Use another tool; this adapter cannot do it. This call did not bind the idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":null,\"key\":\"free\"}}}}"}],"structuredContent":{"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it. This call did not bind the idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"key":"free"}}}},"isError":true,"error":{"code":5001,"message":"Not implemented by this adapter","retryable":false,"details":{"suggestion":"Use another tool; this adapter cannot do it. This call did not bind the idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":null,"key":"free"}}}}}"#);
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let tools = parse(&(&server).send_message(list));
     let tools = tools["result"]["tools"].as_array().unwrap();
