@@ -118,7 +118,7 @@ impl DocumentIndex {
         let mut matches = idle().pop().unwrap_or_default();
         matches.clear(self.sizes.documents());
         self.count(query, &mut matches)?;
-        let selection = self.sizes.select(&mut matches, budget.tokens());
+        let selection = self.sizes.select(&matches, budget.tokens());
         idle().push(matches);
         Ok(selection)
     }
@@ -129,7 +129,8 @@ impl DocumentIndex {
             *terms.entry(term).or_default() += 1;
         }
         for (term, times) in terms {
-            let count = |document, found| matches.add(document, u64::from(found) * times);
+            let mut add = matches.begin_list();
+            let count = |document, found| add(document, u64::from(found) * times);
             self.terms.postings(term.as_bytes(), count)?;
         }
         Ok(())
