@@ -48,9 +48,25 @@ impl Digest {
 
     /// Returns the first twelve hex digits, which name a document's file.
     pub(crate) fn short(&self) -> String {
-        let mut text = self.to_string();
-        text.drain(..PREFIX.len());
-        text.truncate(12);
+        String::from_utf8_lossy(&self.text()[PREFIX.len()..PREFIX.len() + 12]).into_owned()
+    }
+
+    /// Returns a number that is equal for digests with the same first twelve hex digits.
+    pub(crate) fn short_number(&self) -> u64 {
+        let [a, b, c, d, e, f, ..] = self.0;
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    }
+
+    /// Returns the text form.
+    pub(crate) fn text(&self) -> [u8; Digest::TEXT] {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; Digest::TEXT];
+        let (prefix, digits) = text.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 15)];
+        }
         text
     }
 }
@@ -65,14 +81,7 @@ fn nibble(digit: u8) -> Option<u8> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
-        }
-        out.write_str(PREFIX)?;
-        out.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        out.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -112,6 +121,7 @@ mod tests {
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(Digest::parse(empty), Some(Digest::of(b"")));
         assert_eq!(Digest::of(b"").short(), "e3b0c44298fc");
+        assert_eq!(Digest::of(b"").short_number(), 0xe3b0_c442_98fc);
         for wrong in [
             "",
             "sha256:",

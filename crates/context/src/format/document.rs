@@ -3,7 +3,7 @@
 use crate::format::cache_problem::CacheProblemKind;
 use crate::format::digest::Digest;
 use crate::format::json_object::JsonObject;
-use crate::format::json_string::put_string;
+use crate::format::json_string::{put_digest, put_string};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(crate) fn write(out: &mut Vec<u8>, id: &str, version: Digest, source: &str, 
     out.extend_from_slice(br#"{"id":"#);
     put_string(out, id);
     out.extend_from_slice(br#","version":"#);
-    put_string(out, &version.to_string());
+    put_digest(out, version);
     out.extend_from_slice(br#","source":"#);
     put_string(out, source);
     out.extend_from_slice(br#","content":"#);

@@ -1,5 +1,7 @@
 //! Writes JSON strings with the escapes of `serde_json`, eight bytes at a time.
 
+use crate::format::digest::Digest;
+
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
@@ -16,6 +18,13 @@ pub(crate) fn put_string(out: &mut Vec<u8>, text: &str) {
         put_escaped(out, byte);
         rest = after;
     }
+    out.push(b'"');
+}
+
+/// Appends a digest in quotes.
+pub(crate) fn put_digest(out: &mut Vec<u8>, digest: Digest) {
+    out.push(b'"');
+    out.extend_from_slice(&digest.text());
     out.push(b'"');
 }
 

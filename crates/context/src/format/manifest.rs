@@ -6,6 +6,7 @@ use crate::files::file_stamp::FileStamp;
 use crate::format::cache_problem::{CacheProblem, CacheProblemKind, MAX_PROBLEMS};
 use crate::format::digest::{Digest, Digester};
 use crate::format::json_object::JsonObject;
+use crate::format::json_string::{put_digest, put_string};
 use crate::format::rfc3339::is_rfc3339;
 use crate::{MAX_DOCUMENTS, faults};
 use candor_fault::Timestamp;
@@ -59,39 +60,9 @@ pub(crate) fn cache_version<'a>(documents: impl Iterator<Item = (&'a str, Digest
     for (id, version) in documents {
         digest.feed(id.as_bytes());
         digest.feed(b":");
-        digest.feed(version.to_string().as_bytes());
+        digest.feed(&version.text());
     }
     digest.finish()
-}
-
-#[derive(Serialize)]
-struct WrittenManifest<'a> {
-    cache_version: Digest,
-    build_config: BuildConfig,
-    created_at: String,
-    document_count: usize,
-    documents: Vec<WrittenEntry<'a>>,
-}
-
-#[derive(Serialize)]
-struct WrittenEntry<'a> {
-    id: &'a str,
-    version: Digest,
-    file: String,
-}
-
-impl WrittenEntry<'_> {
-    fn of(one: &ManifestEntry) -> WrittenEntry<'_> {
-        WrittenEntry {
-            id: &one.id,
-            version: one.version,
-            file: pointer(&one.name),
-        }
-    }
-}
-
-fn pointer(name: &str) -> String {
-    format!("{DOCUMENTS}/{name}")
 }
 
 impl Manifest {
@@ -106,30 +77,77 @@ impl Manifest {
 
     /// Returns the bytes of `manifest.json`.
     pub(crate) fn manifest_bytes(&self, created_at: Timestamp) -> Vec<u8> {
-        to_pretty_json(&WrittenManifest {
-            cache_version: self.cache_version,
-            build_config: BuildConfig::ours(),
-            created_at: created_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            document_count: self.documents.len(),
-            documents: self.documents.iter().map(WrittenEntry::of).collect(),
-        })
+        let BuildConfig {
+            version,
+            hash_algorithm,
+        } = BuildConfig::ours();
+        let created_at = created_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let mut out = Vec::with_capacity(self.documents.len() * ENTRY + 512);
+        out.extend_from_slice(b"{\n  \"cache_version\": ");
+        put_digest(&mut out, self.cache_version);
+        out.extend_from_slice(b",\n  \"build_config\": {\n    \"version\": ");
+        put_string(&mut out, &version);
+        out.extend_from_slice(b",\n    \"hash_algorithm\": ");
+        put_string(&mut out, &hash_algorithm);
+        out.extend_from_slice(b"\n  },\n  \"created_at\": ");
+        put_string(&mut out, &created_at);
+        out.extend_from_slice(b",\n  \"document_count\": ");
+        out.extend_from_slice(self.documents.len().to_string().as_bytes());
+        out.extend_from_slice(b",\n  \"documents\": [");
+        for (number, one) in self.documents.iter().enumerate() {
+            out.extend_from_slice(separator(number));
+            out.extend_from_slice(b"\n    {\n      \"id\": ");
+            put_string(&mut out, &one.id);
+            out.extend_from_slice(b",\n      \"version\": ");
+            put_digest(&mut out, one.version);
+            out.extend_from_slice(b",\n      \"file\": ");
+            put_pointer(&mut out, &one.name);
+            out.extend_from_slice(b"\n    }");
+        }
+        if !self.documents.is_empty() {
+            out.extend_from_slice(b"\n  ");
+        }
+        out.extend_from_slice(b"]\n}");
+        out
     }
 
     /// Returns the bytes of `index.json`.
     pub(crate) fn index_bytes(&self) -> Vec<u8> {
-        struct Pairs<'a>(&'a [ManifestEntry]);
-        impl Serialize for Pairs<'_> {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().map(|one| (&one.id, pointer(&one.name))))
-            }
+        let mut out = Vec::with_capacity(self.documents.len() * ENTRY / 2 + 16);
+        out.push(b'{');
+        for (number, one) in self.documents.iter().enumerate() {
+            out.extend_from_slice(separator(number));
+            out.extend_from_slice(b"\n  ");
+            put_string(&mut out, &one.id);
+            out.extend_from_slice(b": ");
+            put_pointer(&mut out, &one.name);
         }
-        to_pretty_json(&Pairs(&self.documents))
+        if !self.documents.is_empty() {
+            out.push(b'\n');
+        }
+        out.push(b'}');
+        out
     }
 }
 
-fn to_pretty_json(value: &impl Serialize) -> Vec<u8> {
-    // Writing strings and numbers into memory cannot fail.
-    serde_json::to_vec_pretty(value).unwrap_or_default()
+/// About the size of an entry of `manifest.json`.
+const ENTRY: usize = 256;
+
+/// Returns the text before the entry with this number.
+fn separator(number: usize) -> &'static [u8] {
+    match number {
+        0 => b"",
+        _ => b",",
+    }
+}
+
+/// Appends the path of a document's file. Its name needs no escapes.
+fn put_pointer(out: &mut Vec<u8>, name: &str) {
+    out.push(b'"');
+    out.extend_from_slice(DOCUMENTS.as_bytes());
+    out.push(b'/');
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'"');
 }
 
 /// The contents of the two files, and their problems.
@@ -415,6 +433,7 @@ impl StoredIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn listed(id: &str, content: &str) -> ManifestEntry {
         let version = Digest::of(content.as_bytes());
@@ -460,6 +479,51 @@ mod tests {
         "#);
         let none = Manifest::of(Vec::new());
         assert_eq!(none.index_bytes(), b"{}");
+    }
+
+    /// The manifest as `serde_json` writes it.
+    #[derive(Serialize)]
+    struct PlainManifest<'a> {
+        cache_version: Digest,
+        build_config: BuildConfig,
+        created_at: &'a str,
+        document_count: usize,
+        documents: Vec<PlainEntry<'a>>,
+    }
+
+    #[derive(Serialize)]
+    struct PlainEntry<'a> {
+        id: &'a str,
+        version: Digest,
+        file: String,
+    }
+
+    proptest! {
+        #[test]
+        fn lists_are_written_like_serde(
+            ids in proptest::collection::btree_set("(\\PC|[\"\\\\\n]){0,12}", 0..5),
+        ) {
+            let manifest = Manifest::of(ids.iter().map(|id| listed(id, id)).collect());
+            let file = |one: &ManifestEntry| format!("documents/{}", one.name);
+            let plain = PlainManifest {
+                cache_version: manifest.cache_version,
+                build_config: BuildConfig::ours(),
+                created_at: "1970-01-01T00:00:00Z",
+                document_count: ids.len(),
+                documents: manifest
+                    .documents
+                    .iter()
+                    .map(|one| PlainEntry { id: &one.id, version: one.version, file: file(one) })
+                    .collect(),
+            };
+            let expected = serde_json::to_vec_pretty(&plain).unwrap();
+            prop_assert_eq!(manifest.manifest_bytes(Timestamp::UNIX_EPOCH), expected);
+            let documents = manifest.documents.iter();
+            let pairs: std::collections::BTreeMap<_, _> =
+                documents.map(|one| (&one.id, file(one))).collect();
+            let expected = serde_json::to_vec_pretty(&pairs).unwrap();
+            prop_assert_eq!(manifest.index_bytes(), expected);
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(crate) enum IndexKind {
 }
 
 /// Terms whose lists change.
-pub(crate) type TouchedTerms = hashbrown::HashSet<Vec<u8>, foldhash::fast::FixedState>;
+pub(crate) type TouchedTerms = std::collections::BTreeSet<Vec<u8>>;
 
 /// Terms in the order of their bytes, each with its list: an input of a merge.
 pub(crate) trait TermSource {

@@ -4,7 +4,9 @@
 use super::{FOOTER, IndexFooter, IndexKind, TermSource, TouchedTerms, each_posting};
 use crate::format::codec::{ByteReader, CorruptFile, verify_checksum};
 use crate::format::digest::Digest;
+use std::collections::btree_set;
 use std::fs::File;
+use std::iter::Peekable;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
@@ -180,7 +182,8 @@ impl InvertedIndex {
         touched: Option<&'i TouchedTerms>,
     ) -> Result<TermStream<'i>, CorruptFile> {
         let mut stream = TermStream {
-            touched,
+            touched: touched.map(|terms| terms.iter().peekable()),
+            is_touched: false,
             units: 0,
             index: self,
             block: 0,
@@ -267,7 +270,9 @@ fn find<'b>(block: &'b [u8], searched: &[u8]) -> Result<Option<ListLocation<'b>>
 /// All terms of an open index in order.
 pub(crate) struct TermStream<'i> {
     index: &'i InvertedIndex,
-    touched: Option<&'i TouchedTerms>,
+    /// The terms from the current one on whose lists change, if the lists of all others are unchanged.
+    touched: Option<Peekable<btree_set::Iter<'i, Vec<u8>>>>,
+    is_touched: bool,
     units: u64,
     block: usize,
     bytes: Vec<u8>,
@@ -313,8 +318,8 @@ impl TermSource for TermStream<'_> {
     }
 
     fn written(&self) -> Option<(&[u8], u64)> {
-        let (touched, term) = (self.touched?, self.term.as_ref()?);
-        (!touched.contains(term)).then_some((&self.list, self.units))
+        let is_unchanged = self.touched.is_some() && self.term.is_some() && !self.is_touched;
+        is_unchanged.then_some((&self.list, self.units))
     }
 
     fn append(&mut self, to: &mut Vec<(u64, u32)>) -> Result<(), CorruptFile> {
@@ -357,6 +362,10 @@ impl TermSource for TermStream<'_> {
             let bytes = self.lists.range(&self.index.file, range, end)?;
             let list = verify_checksum(bytes, self.index.seed, offset)?;
             self.list.extend_from_slice(list);
+        }
+        if let Some(touched) = &mut self.touched {
+            while touched.next_if(|next| **next < term).is_some() {}
+            self.is_touched = touched.peek().is_some_and(|next| **next == term);
         }
         self.term = Some(term);
         Ok(())

@@ -147,5 +147,32 @@ impl<W: Write> IndexWriter<W> {
 
 /// Returns the length of the common prefix of two terms.
 fn common(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+    let (words, others) = (one.as_chunks::<8>().0, other.as_chunks::<8>().0);
+    let mut length = 0;
+    for (word, other) in words.iter().zip(others) {
+        let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other);
+        if differing != 0 {
+            return length + differing.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let rest = one[length..].iter().zip(&other[length..]);
+    length + rest.take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn common_prefix_is_that_of_a_plain_loop(
+            start in "[ab]{0,20}", one in "[ab]{0,20}", other in "[ab]{0,20}",
+        ) {
+            let (one, other) = (format!("{start}{one}"), format!("{start}{other}"));
+            let plain = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+            prop_assert_eq!(common(one.as_bytes(), other.as_bytes()), plain);
+        }
+    }
 }
