@@ -47,6 +47,26 @@ pub(crate) fn each<V: Send>(run: impl Fn() -> V + Sync) -> Vec<V> {
     spread(cores(), run)
 }
 
+/// The most calls that wait for the disk at the same time.
+const MOST_WAITING: usize = 8;
+
+/// Calls `work` for every number below `count`, on more threads than there are cores, because the calls wait
+/// for the disk. Returns the results in no order.
+pub(crate) fn waiting<V: Send>(count: usize, work: impl Fn(usize) -> V + Sync) -> Vec<V> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut values = Vec::new();
+        loop {
+            match next.fetch_add(1, Ordering::Relaxed) {
+                number if number < count => values.push(work(number)),
+                _ => return values,
+            }
+        }
+    };
+    let values = spread(count.min(MOST_WAITING), run);
+    values.into_iter().flatten().collect()
+}
+
 fn spread<V: Send>(workers: usize, run: impl Fn() -> V + Sync) -> Vec<V> {
     let run = &run;
     thread::scope(|scope| {
@@ -87,6 +107,15 @@ pub(crate) fn both<A, B: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_is_waited_for_once() {
+        for count in [0, 1, 7, 100] {
+            let mut all = waiting(count, |number| number);
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn every_number_is_visited_once_in_ascending_order() {

@@ -4,15 +4,12 @@ use crate::build::build_record::{BuildRecord, BuildSettings, RECORD_FILE};
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
-use crate::build::draft::{
-    BuildTarget, CacheDraft, Durability, ReplacedCache, replace_checksummed,
-};
+use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_checksummed};
 use crate::build::origins::{self, ORIGINS_FILE, Origin};
-use crate::build::reuse::{PreviousCache, link_all, reuse_documents};
+use crate::build::reuse::{ExistingLinks, Linked, PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
 use crate::build::source_memory::SourceMemory;
 use crate::build::sources::{ListingRequest, SourceDirectory, SourceFile, SourceListing};
-use crate::build::target_names::TargetNames;
 use crate::failure::{Failure, SourceFlaw};
 use crate::files::dir_handle::DirHandle;
 use crate::files::file_stamp::{FileStamp, SETTLING, SETTLING_TRIES};
@@ -122,6 +119,15 @@ impl SkippedSources {
     }
 }
 
+/// The sources of a build.
+struct FoundSources {
+    directory: SourceDirectory,
+    record: Option<BuildRecord>,
+    listing: SourceListing,
+    /// The time of the walk that has found them.
+    walked: Instant,
+}
+
 /// The files that were written into a draft.
 struct DraftContents {
     list: Vec<SourceFile>,
@@ -162,7 +168,7 @@ impl Build<'_> {
     pub fn run(&self) -> Result<BuildOutcome, Failure> {
         let target = BuildTarget::find(self.location, self.cache)?;
         target.check(self.force)?;
-        let built = self.write(&target, None, self.force, &mut SourceMemory::default());
+        let built = self.write_all(&target, self.force, &mut SourceMemory::default());
         built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
@@ -204,22 +210,14 @@ impl Build<'_> {
         // A killed update has left links to the documents. Removing them changes ctimes, so it
         // happens before anything is proved.
         target.remove_leftovers();
-        let cache = reader::open(self.location, self.cache, self.now)?;
-        target.check_proved(&cache.proof().names)?;
-        let origins = origins::find(cache.open_dir(), cache.version()).unwrap_or_default();
+        let (before, found) = parallel::both(
+            || self.open_previous(target),
+            || self.find_sources(target, true, memory),
+        );
+        let before = before?;
+        let cache = &before.cache;
         let sealed = (!cache.was_hashed()).then(|| cache.proof().clone());
-        let mut before = PreviousCache::new(cache, origins);
-        // A document can be edited and still be valid, if the edit is outside what the format
-        // protects. It then differs from what a build would write.
-        let edited = before.cache.was_hashed();
-        let of_another = |index: &mut PassageIndex| index.tokenizer() != self.tokenizer;
-        before.passages.take_if(of_another);
-        // Without an index of passages every document has to be read.
-        let unseen = self.passages && before.passages.is_none();
-        if edited || unseen {
-            before.forget_origins();
-        }
-        let built = self.write(target, Some(before), true, memory);
+        let built = found.and_then(|found| self.write(target, Some(before), true, found, memory));
         if built.is_err()
             && let Some(old) = sealed
             && let Ok(cache) = self.location.find(self.cache)
@@ -231,13 +229,32 @@ impl Build<'_> {
         built.map_err(|failure| failure.in_cache(target.shown()))
     }
 
-    fn write(
+    /// Opens the cache that an update replaces.
+    fn open_previous(&self, target: &BuildTarget) -> Result<PreviousCache, Failure> {
+        let cache = reader::open(self.location, self.cache, self.now)?;
+        target.check_proved(&cache.proof().names)?;
+        let origins = origins::find(cache.open_dir(), cache.version()).unwrap_or_default();
+        let mut before = PreviousCache::new(cache, origins);
+        // A document can be edited and still be valid, if the edit is outside what the format
+        // protects. It then differs from what a build would write.
+        let edited = before.cache.was_hashed();
+        let of_another = |index: &mut PassageIndex| index.tokenizer() != self.tokenizer;
+        before.passages.take_if(of_another);
+        // Without an index of passages every document has to be read.
+        let unseen = self.passages && before.passages.is_none();
+        if edited || unseen {
+            before.forget_origins();
+        }
+        Ok(before)
+    }
+
+    /// Finds the sources, by a walk through them or from memory. In an update they get stamps.
+    fn find_sources(
         &self,
         target: &BuildTarget,
-        before: Option<PreviousCache>,
-        force: bool,
+        is_update: bool,
         memory: &mut SourceMemory,
-    ) -> Result<BuildOutcome, Failure> {
+    ) -> Result<FoundSources, Failure> {
         let sources = SourceDirectory::open(self.location, self.sources)?;
         let names = target.names_below(&sources.real_path)?;
         let settings = BuildSettings {
@@ -247,13 +264,62 @@ impl Build<'_> {
             tokenizer: self.tokenizer,
         };
         let record = BuildRecord::new(&sources.real_path, target.holder(), &settings);
-        // Before the draft: an update that is refused has not changed anything, not even ctimes.
         let now = Instant::now();
         let remembered = record
             .as_ref()
             .and_then(|record| memory.take(&sources, record, now));
-        let (remembered, walked) = remembered.map_or((None, now), |(files, at)| (Some(files), at));
-        let listing = self.list_sources(&sources, names.as_ref(), before.as_ref(), remembered)?;
+        let (listing, walked) = match remembered {
+            Some((files, walked)) => {
+                let listing = SourceListing {
+                    files,
+                    ..SourceListing::default()
+                };
+                (listing, walked)
+            }
+            None => {
+                let request = ListingRequest {
+                    filter: self.filter,
+                    sign: is_update,
+                    target: names.as_ref(),
+                };
+                (sources.list(&request)?, now)
+            }
+        };
+        Ok(FoundSources {
+            directory: sources,
+            record,
+            listing,
+            walked,
+        })
+    }
+
+    /// Writes a cache of which nothing exists.
+    fn write_all(
+        &self,
+        target: &BuildTarget,
+        force: bool,
+        memory: &mut SourceMemory,
+    ) -> Result<BuildOutcome, Failure> {
+        let found = self.find_sources(target, false, memory)?;
+        self.write(target, None, force, found, memory)
+    }
+
+    fn write(
+        &self,
+        target: &BuildTarget,
+        before: Option<PreviousCache>,
+        force: bool,
+        found: FoundSources,
+        memory: &mut SourceMemory,
+    ) -> Result<BuildOutcome, Failure> {
+        let FoundSources {
+            directory: sources,
+            record,
+            mut listing,
+            walked,
+        } = found;
+        // Before the draft: an update that is refused has not changed anything, not even ctimes.
+        self.check_listing(&sources, &mut listing, before.as_ref())?;
         let draft = match &before {
             Some(_) => target.draft_of_update(self.random)?,
             None => target.draft(self.random)?,
@@ -262,18 +328,17 @@ impl Build<'_> {
             draft.write(RECORD_FILE, &record.bytes())?;
         }
         let make = || self.fill_draft(&draft, &sources, listing, before.as_ref());
-        let (made, linked) = match before.as_ref().filter(|_| !draft.filled) {
-            Some(before) => {
-                let link = || Some(link_all(before, &draft.documents));
-                parallel::both(make, link)
+        let (made, linked) = match &before {
+            Some(before) if draft.links.is_none() => {
+                parallel::both(make, || link_all(before, &draft.documents))
             }
-            None => (make(), None),
+            _ => (make(), Linked::default()),
         };
         let made = match made {
             // The existing index is corrupt: nothing is reused.
             Err(DraftError::Index) if before.is_some() => {
                 drop((before, draft));
-                return self.write(target, None, force, memory);
+                return self.write_all(target, force, memory);
             }
             made => made?,
         };
@@ -290,17 +355,15 @@ impl Build<'_> {
                 let untouched = match untouched {
                     Some(untouched) => untouched,
                     None => {
-                        let linked = linked.as_ref();
-                        let made = reuse_documents(&before, &draft.documents, &prepared, linked)?;
+                        let links = ExistingLinks::New(&linked);
+                        let made = reuse_documents(&before, &draft.documents, &prepared, links)?;
                         moves.run(&draft.documents)?;
+                        draft.sync_documents(&written(&prepared))?;
                         made
                     }
                 };
                 let old = before.cache.into_proof();
-                let new = prepared.iter().filter(|one| one.shared().is_none());
-                let new: Vec<&str> = new.map(|one| one.name.as_str()).collect();
-                let durable = Durability::Documents(&new);
-                let directory = draft.publish(force, ReplacedCache::KeepAsSpare, durable)?;
+                let published = draft.publish(force)?;
                 let before = |number: usize| {
                     let shared = prepared[number].shared()? as usize;
                     let stamp = old.documents.get(shared)?.stamp;
@@ -310,11 +373,16 @@ impl Build<'_> {
                     })
                 };
                 let (names, version) = (names_of(&manifest), manifest.cache_version);
-                self.prove_in_place(&directory, &names, version, before);
+                let directory = published.directory();
+                let (finished, ()) = parallel::both(
+                    || published.finish(ReplacedCache::KeepAsSpare),
+                    || self.prove_in_place(directory, &names, version, before),
+                );
+                finished?;
             }
             None => {
-                let durable = Durability::FileSystem;
-                drop(draft.publish(force, ReplacedCache::Remove, durable)?);
+                draft.sync_all()?;
+                draft.publish(force)?.finish(ReplacedCache::Remove)?;
             }
         }
         // Without files that were left out: they would have to be reported again.
@@ -330,29 +398,18 @@ impl Build<'_> {
         })
     }
 
-    /// Lists the sources that become documents. Fails if there are others, unless they are left out.
-    fn list_sources(
+    /// Leaves the sources in a listing that become documents. Fails if there are others, unless they are
+    /// left out.
+    fn check_listing(
         &self,
         sources: &SourceDirectory,
-        names: Option<&TargetNames>,
+        listing: &mut SourceListing,
         before: Option<&PreviousCache>,
-        remembered: Option<Vec<SourceFile>>,
-    ) -> Result<SourceListing, Failure> {
-        let mut listing = match remembered {
-            Some(files) => SourceListing {
-                files,
-                ..SourceListing::default()
-            },
-            None => sources.list(&ListingRequest {
-                filter: self.filter,
-                sign: before.is_some(),
-                target: names,
-            })?,
-        };
+    ) -> Result<(), Failure> {
         if self.skip_invalid || !listing.flaws.is_empty() {
-            self.remove_flawed(sources, &mut listing, before)?;
+            self.remove_flawed(sources, listing, before)?;
         }
-        let SourceListing { files, flaws, .. } = &mut listing;
+        let SourceListing { files, flaws, .. } = listing;
         // In the order of paths: this is how they are reported.
         flaws.sort_by(|one, other| one.path().cmp(other.path()));
         if !flaws.is_empty() && (!self.skip_invalid || files.is_empty()) {
@@ -366,7 +423,7 @@ impl Build<'_> {
             }
             None => {}
         }
-        Ok(listing)
+        Ok(())
     }
 
     /// Moves the files whose contents cannot be documents from the files of a listing to its flaws.
@@ -449,21 +506,22 @@ impl Build<'_> {
         let manifest = manifest_of(&list, &prepared);
         let (listed, indexed) = parallel::both(
             || {
+                let mut untouched = None;
+                // Early, because stamps prove nothing until some time after the last change.
+                if let (Some(before), Some(links)) = (before, &draft.links) {
+                    let links = ExistingLinks::Spare(links);
+                    let made = reuse_documents(before, &draft.documents, &prepared, links)?;
+                    untouched = Some(made);
+                    moves.run(&draft.documents)?;
+                }
                 let origins = origins_of(&list, &prepared);
                 self.write_lists(draft, &manifest, &origins)?;
-                let Some(before) = before else {
-                    self.prove_early(draft, &manifest)?;
-                    return Ok(None);
-                };
-                // Nearly all documents exist already: new ones are synced at the end, and stamps are
-                // taken after publishing.
-                draft.sync_lists()?;
-                if !draft.filled {
-                    return Ok(None);
+                match (before, &untouched) {
+                    (None, _) => self.prove_early(draft, &manifest)?,
+                    (Some(_), None) => draft.sync_lists()?,
+                    (Some(_), Some(_)) => draft.sync(&written(&prepared))?,
                 }
-                let untouched = reuse_documents(before, &draft.documents, &prepared, None)?;
-                moves.run(&draft.documents)?;
-                Ok::<_, Failure>(Some(untouched))
+                Ok::<_, Failure>(untouched)
             },
             || self.write_indexes(draft, &manifest, gathered, &prepared, before),
         );
@@ -562,7 +620,7 @@ impl Build<'_> {
     /// Syncs documents and lists and writes their proof, while the indexes, which it does not cover,
     /// are still being written.
     fn prove_early(&self, draft: &CacheDraft<'_>, manifest: &Manifest) -> Result<(), Failure> {
-        draft.sync_early()?;
+        draft.sync_all()?;
         let (names, version) = (names_of(manifest), manifest.cache_version);
         let sign = || {
             take_stamps(
@@ -621,6 +679,12 @@ enum KnownStamp {
     Same(FileStamp),
     /// Links to the file were made or removed since, which changes its ctime.
     Linked(FileStamp),
+}
+
+/// Returns the names of the documents that no other cache contains.
+fn written(prepared: &[PreparedDocument]) -> Vec<&str> {
+    let new = prepared.iter().filter(|one| one.shared().is_none());
+    new.map(|one| one.name.as_str()).collect()
 }
 
 fn names_of(manifest: &Manifest) -> DocumentNames {

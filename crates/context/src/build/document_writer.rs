@@ -234,19 +234,20 @@ pub(crate) struct PendingRenames(Vec<(String, String, String)>);
 /// Assigns final names: of several documents whose digests start alike, the first by id has the name
 /// without a number.
 pub(crate) fn assign_final_names(prepared: &mut [PreparedDocument]) -> PendingRenames {
-    let mut seen: HashMap<String, u32, FixedState> = HashMap::default();
+    let mut seen: HashMap<u64, u32, FixedState> =
+        HashMap::with_capacity_and_hasher(prepared.len(), FixedState::default());
     let mut moves = Vec::new();
     for (number, one) in prepared.iter_mut().enumerate() {
-        let short = one.version.short();
-        let times = seen.entry(short.clone()).or_default();
+        let times = seen.entry(one.version.short_number()).or_default();
         *times += 1;
-        let name = match times {
-            1 => format!("{short}.json"),
-            times => format!("{short}-{times}.json"),
-        };
-        let temporary = std::mem::replace(&mut one.name, name.clone());
-        if one.reused.is_none() && name != temporary {
-            moves.push((temporary, aside(number), name));
+        let mut name = one.version.short();
+        if *times > 1 {
+            name.push_str(&format!("-{times}"));
+        }
+        name.push_str(".json");
+        let temporary = std::mem::replace(&mut one.name, name);
+        if one.reused.is_none() && one.name != temporary {
+            moves.push((temporary, aside(number), one.name.clone()));
         }
     }
     PendingRenames(moves)

@@ -4,7 +4,7 @@ use crate::build::build_record::RECORD_FILE;
 use crate::build::origins::ORIGINS_FILE;
 use crate::build::target_names::{self, LOCK, SPARE, TargetNames};
 use crate::failure::{Failure, TargetFlaw, shown};
-use crate::files::dir_handle::DirHandle;
+use crate::files::dir_handle::{DirHandle, ListedEntry};
 use crate::files::disk_steps;
 use crate::files::location::Location;
 use crate::format::manifest::{DOCUMENTS, INDEX, MANIFEST};
@@ -166,9 +166,7 @@ impl BuildTarget {
     fn draft_from_spare(&self, random: u64) -> Option<CacheDraft<'_>> {
         let spare = self.spare();
         let lock = self.lock(&spare).ok()?;
-        if !self.is_spare(&spare) {
-            return None;
-        }
+        let links = self.spare_documents(&spare)?;
         let name = self.sibling_name(&format!("tmp-{}-{random:016x}", std::process::id()));
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
         disk_steps::rename(parent, &spare, &name, flags).ok()?;
@@ -179,7 +177,7 @@ impl BuildTarget {
             name: Some(name),
             directory,
             documents,
-            filled: true,
+            links: Some(links),
             _lock: lock,
         })
     }
@@ -189,27 +187,29 @@ impl BuildTarget {
         self.sibling_name(SPARE)
     }
 
-    /// Returns true if the directory was left by an update: it contains documents only.
-    fn is_spare(&self, name: &OsStr) -> bool {
-        let looks = || -> Result<bool, Errno> {
-            let directory = self.parent.open_readable_dir(name)?;
-            let only = directory.names()?;
-            if only != [(OsString::from(DOCUMENTS), FileType::Directory)] {
-                return Ok(false);
-            }
-            let names = directory.open_readable_dir(DOCUMENTS)?.names()?;
-            Ok(names.iter().all(|(name, kind)| {
-                *kind == FileType::RegularFile && is_document(name.as_encoded_bytes())
-            }))
+    /// Returns the documents of a directory that an update has left. Returns `None` if it contains
+    /// anything else.
+    fn spare_documents(&self, name: &OsStr) -> Option<Vec<ListedEntry>> {
+        let directory = self.parent.open_readable_dir(name).ok()?;
+        let is_only =
+            |entry: &ListedEntry| entry.name == DOCUMENTS && entry.kind == FileType::Directory;
+        match directory.listing().ok()?.as_slice() {
+            [only] if is_only(only) => {}
+            _ => return None,
+        }
+        let documents = directory.open_readable_dir(DOCUMENTS).ok()?;
+        let documents = documents.listing().ok()?;
+        let is_document = |entry: &ListedEntry| {
+            entry.kind == FileType::RegularFile && is_document(entry.name.as_encoded_bytes())
         };
-        looks().unwrap_or(false)
+        documents.iter().all(is_document).then_some(documents)
     }
 
     /// Removes the spare of an update.
     fn remove_spare(&self) {
         let spare = self.spare();
         if let Ok(_lock) = self.lock(&spare)
-            && self.is_spare(&spare)
+            && self.spare_documents(&spare).is_some()
         {
             // A spare that cannot be removed does no harm.
             let _ = self.remove(&spare);
@@ -243,7 +243,7 @@ impl BuildTarget {
                 name: Some(name),
                 directory,
                 documents,
-                filled: false,
+                links: None,
                 _lock: lock,
             });
         }
@@ -381,18 +381,9 @@ pub(crate) struct CacheDraft<'t> {
     name: Option<OsString>,
     pub(crate) directory: DirHandle,
     pub(crate) documents: DirHandle,
-    /// True if it contains the documents of an earlier cache already.
-    pub(crate) filled: bool,
+    /// The documents of an earlier cache that it contains already, if it was the spare of an update.
+    pub(crate) links: Option<Vec<ListedEntry>>,
     _lock: OwnedFd,
-}
-
-/// The way in which a draft becomes durable before it is published.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Durability<'a> {
-    /// Everything on the file system is synced.
-    FileSystem,
-    /// These documents are synced: the lists are already, and all others belong to a durable cache.
-    Documents(&'a [&'a str]),
 }
 
 /// The fate of a cache that is replaced.
@@ -404,7 +395,7 @@ pub(crate) enum ReplacedCache {
     KeepAsSpare,
 }
 
-impl CacheDraft<'_> {
+impl<'t> CacheDraft<'t> {
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         disk_steps::write_new(&self.directory, name, bytes).map_err(Failure::unwritten)
     }
@@ -413,62 +404,52 @@ impl CacheDraft<'_> {
         disk_steps::create(&self.directory, name).map_err(Into::into)
     }
 
-    /// Syncs the files that exist already, while others are still being written.
-    pub(crate) fn sync_early(&self) -> Result<(), Failure> {
+    /// Syncs the whole file system.
+    pub(crate) fn sync_all(&self) -> Result<(), Failure> {
         disk_steps::sync_all(&self.directory).map_err(Failure::unwritten)
     }
 
-    /// Syncs the lists and the record. The index files need not be durable, because a torn one is ignored.
+    /// Syncs the lists and the record, these documents, and the directories. The index files need not be
+    /// durable, because a torn one is ignored.
+    pub(crate) fn sync(&self, documents: &[&str]) -> Result<(), Failure> {
+        sync_together(
+            &[
+                &self.lists()[..],
+                &self.documents_and_directories(documents),
+            ]
+            .concat(),
+        )
+    }
+
+    /// Syncs the lists and the record.
     pub(crate) fn sync_lists(&self) -> Result<(), Failure> {
-        for file in [MANIFEST, INDEX, RECORD_FILE] {
-            match disk_steps::sync_file(&self.directory, file) {
-                // The record is missing if JSON cannot contain it.
-                Err(Errno::NOENT) if file == RECORD_FILE => {}
-                synced => synced.map_err(Failure::unwritten)?,
-            }
-        }
-        Ok(())
+        sync_together(&self.lists())
     }
 
     /// Syncs these documents and the directories.
-    fn sync_documents(&self, documents: &[&str]) -> Result<(), Failure> {
-        let failed = Failure::unwritten;
-        let make = || Ok(());
-        let synced = parallel::over(
-            documents.len(),
-            make,
-            |outcome: &mut Result<(), Errno>, number| {
-                if outcome.is_ok() {
-                    *outcome = disk_steps::sync_file(&self.documents, documents[number]);
-                }
-            },
-        );
-        synced
-            .into_iter()
-            .collect::<Result<(), Errno>>()
-            .map_err(failed)?;
-        for directory in [&self.documents, &self.directory, &self.target.parent] {
-            disk_steps::sync_dir(directory).map_err(failed)?;
-        }
-        Ok(())
+    pub(crate) fn sync_documents(&self, documents: &[&str]) -> Result<(), Failure> {
+        sync_together(&self.documents_and_directories(documents))
     }
 
-    /// Syncs all files and moves the draft to its target in one step.
-    pub(crate) fn publish(
-        mut self,
-        force: bool,
-        replaced: ReplacedCache,
-        durable: Durability<'_>,
-    ) -> Result<DirHandle, Failure> {
+    fn lists(&self) -> [Unsynced<'_>; 3] {
+        [MANIFEST, INDEX, RECORD_FILE].map(|name| Unsynced::File(&self.directory, name))
+    }
+
+    fn documents_and_directories<'d>(&'d self, documents: &[&'d str]) -> Vec<Unsynced<'d>> {
+        let file = |name: &&'d str| Unsynced::File(&self.documents, name);
+        let directories = [&self.documents, &self.directory, &self.target.parent];
+        let directories = directories.into_iter().map(Unsynced::Directory);
+        documents.iter().map(file).chain(directories).collect()
+    }
+
+    /// Moves the draft to its target in one step. Everything that must survive a crash is synced before.
+    pub(crate) fn publish(mut self, force: bool) -> Result<PublishedCache<'t>, Failure> {
         let target = self.target;
         let failed = Failure::unwritten;
-        match durable {
-            Durability::FileSystem => disk_steps::sync_all(&self.directory).map_err(failed)?,
-            Durability::Documents(names) => self.sync_documents(names)?,
-        }
         let Some(name) = self.name.clone() else {
             return Err(Failure::Bug("a draft was published twice"));
         };
+        let directory = self.directory.open_dir(".").map_err(failed)?;
         let rename = |how| disk_steps::rename(&target.parent, &name, &target.name, how);
         let placed = match force {
             true => rename(RenameFlags::EXCHANGE),
@@ -494,18 +475,11 @@ impl CacheDraft<'_> {
             }
             Err(error) => return Err(failed(error)),
         }
-        disk_steps::sync_dir(&target.parent).map_err(failed)?;
-        // The next build removes files that cannot be removed now.
-        if replaced == ReplacedCache::Remove {
-            target.remove_spare();
-        }
-        if let Some(old) = self.name.take() {
-            let _ = match replaced {
-                ReplacedCache::Remove => target.remove(&old),
-                ReplacedCache::KeepAsSpare => target.keep_as_spare(&old),
-            };
-        }
-        self.directory.open_dir(".").map_err(failed)
+        Ok(PublishedCache {
+            target,
+            replaced: self.name.take(),
+            directory,
+        })
     }
 
     /// Removes the written documents, which do not have their final names yet.
@@ -531,17 +505,77 @@ impl CacheDraft<'_> {
     }
 }
 
+/// A draft that has the name of its target now.
+#[derive(Debug)]
+pub(crate) struct PublishedCache<'t> {
+    target: &'t BuildTarget,
+    /// The present name of the cache that it has replaced.
+    replaced: Option<OsString>,
+    directory: DirHandle,
+}
+
+impl PublishedCache<'_> {
+    /// Returns the handle of the new cache.
+    pub(crate) fn directory(&self) -> &DirHandle {
+        &self.directory
+    }
+
+    /// Makes the exchange durable, then removes the replaced cache or keeps it.
+    pub(crate) fn finish(&self, fate: ReplacedCache) -> Result<(), Failure> {
+        let target = self.target;
+        disk_steps::sync_dir(&target.parent).map_err(Failure::unwritten)?;
+        // The next build removes files that cannot be removed now.
+        if fate == ReplacedCache::Remove {
+            target.remove_spare();
+        }
+        if let Some(old) = &self.replaced {
+            let _ = match fate {
+                ReplacedCache::Remove => target.remove(old),
+                ReplacedCache::KeepAsSpare => target.keep_as_spare(old),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// A file or a directory that is not durable yet.
+#[derive(Debug, Clone, Copy)]
+enum Unsynced<'a> {
+    File(&'a DirHandle, &'a str),
+    Directory(&'a DirHandle),
+}
+
+impl Unsynced<'_> {
+    fn sync(self) -> Result<(), Errno> {
+        match self {
+            Unsynced::File(directory, name) => match disk_steps::sync_file(directory, name) {
+                // The record is missing if JSON cannot contain it.
+                Err(Errno::NOENT) if name == RECORD_FILE => Ok(()),
+                synced => synced,
+            },
+            Unsynced::Directory(directory) => disk_steps::sync_dir(directory),
+        }
+    }
+}
+
+/// Syncs all of them at the same time, so that they share transactions of the file system.
+fn sync_together(unsynced: &[Unsynced<'_>]) -> Result<(), Failure> {
+    let synced = parallel::waiting(unsynced.len(), |number| unsynced[number].sync());
+    let synced: Result<(), Errno> = synced.into_iter().collect();
+    synced.map_err(Failure::unwritten)
+}
+
 impl Drop for CacheDraft<'_> {
     fn drop(&mut self) {
         let Some(name) = self.name.take() else {
             return;
         };
         // Unlinking documents that a cache shares would change their ctimes there.
-        let _ = match self.filled {
-            true => self
+        let _ = match self.links {
+            Some(_) => self
                 .forget_written()
                 .and_then(|()| self.target.keep_as_spare(&name)),
-            false => self.target.remove(&name),
+            None => self.target.remove(&name),
         };
     }
 }

@@ -5,7 +5,7 @@ use crate::build::origins::Origin;
 use crate::build::sources::SourceFile;
 use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::files::dir_handle::{DirHandle, read_file};
+use crate::files::dir_handle::{DirHandle, ListedEntry, read_file};
 use crate::files::disk_steps;
 use crate::files::file_stamp::FileStamp;
 use crate::format::digest::Digest;
@@ -61,6 +61,15 @@ impl PreviousCache {
     }
 }
 
+/// The links in a draft to documents of the previous cache.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ExistingLinks<'a> {
+    /// They were just made.
+    New(&'a [bool]),
+    /// An earlier update has made them.
+    Spare(&'a [ListedEntry]),
+}
+
 /// For each document of the previous cache: true if the draft has a link to it, under its old name.
 pub(crate) type Linked = Vec<bool>;
 
@@ -77,7 +86,6 @@ pub(crate) fn link_all(before: &PreviousCache, into: &DirHandle) -> Linked {
 
 /// Makes the draft contain exactly the reused documents, under their final names, beside the written
 /// ones. Changes of reused documents are detected when the stamps of the new cache are taken.
-/// If `linked` is `None`, the draft is listed to find the links that exist.
 ///
 /// Returns for each previous document whether its file is untouched: no link was made or removed, so
 /// that its ctime is the proved one.
@@ -85,15 +93,15 @@ pub(crate) fn reuse_documents(
     before: &PreviousCache,
     into: &DirHandle,
     prepared: &[PreparedDocument],
-    linked: Option<&Linked>,
+    links: ExistingLinks<'_>,
 ) -> Result<Vec<bool>, Failure> {
-    let (stays, untouched) = match linked {
-        Some(linked) => {
+    let (stays, untouched) = match links {
+        ExistingLinks::New(linked) => {
             let stays = keep_linked(before, into, prepared, linked)?;
             let untouched = vec![false; stays.len()];
             (stays, untouched)
         }
-        None => keep_spare_links(before, into, prepared)?,
+        ExistingLinks::Spare(links) => keep_spare_links(before, into, prepared, links)?,
     };
     let (proof, documents) = (before.cache.proof(), before.cache.documents());
     for one in prepared {
@@ -113,7 +121,7 @@ fn keep_linked(
     before: &PreviousCache,
     into: &DirHandle,
     prepared: &[PreparedDocument],
-    linked: &Linked,
+    linked: &[bool],
 ) -> Result<Vec<bool>, Failure> {
     let names = &before.cache.proof().names;
     let mut stays = vec![false; linked.len()];
@@ -133,6 +141,7 @@ fn keep_spare_links(
     before: &PreviousCache,
     into: &DirHandle,
     prepared: &[PreparedDocument],
+    links: &[ListedEntry],
 ) -> Result<(Vec<bool>, Vec<bool>), Failure> {
     let documents = &before.cache.proof().documents;
     let mut reused: HashMap<&OsStr, u32, FixedState> = HashMap::default();
@@ -142,15 +151,13 @@ fn keep_spare_links(
         }
     }
     let mut stays = vec![false; documents.len()];
-    let here = into.inodes().map_err(Failure::unwritten)?;
     let mut unlinked: HashSet<u64, FixedState> = HashSet::default();
-    for (name, found) in here {
+    for ListedEntry { name, inode, .. } in links {
         match reused.get(name.as_os_str()).map(|old| *old as usize) {
-            Some(old) if documents[old].stamp.inode() == found => stays[old] = true,
-            _ if name.as_encoded_bytes().starts_with(b"~") => {}
+            Some(old) if documents[old].stamp.inode() == *inode => stays[old] = true,
             _ => {
-                remove(into, &name)?;
-                unlinked.insert(found);
+                remove(into, name)?;
+                unlinked.insert(*inode);
             }
         }
     }

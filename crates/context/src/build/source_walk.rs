@@ -4,7 +4,7 @@
 use crate::MAX_DOCUMENTS;
 use crate::build::sources::{ListingRequest, SourceFile, SourceListing, unreadable};
 use crate::failure::{Failure, SourceFlaw};
-use crate::files::dir_handle::{DirHandle, kind};
+use crate::files::dir_handle::{DirHandle, ListedEntry, kind};
 use crate::files::file_stamp::FileStamp;
 use crate::format::document::id_of;
 use crate::parallel::{self, lock};
@@ -205,9 +205,9 @@ impl SourceWalk<'_> {
             None => (OsString::new(), None),
         };
         match self.list(parent, &name) {
-            Ok((handle, names)) => {
+            Ok((handle, entries)) => {
                 let rules = match self.request.filter.respects_gitignore() {
-                    true => rules_of(&handle, &path, above, &names),
+                    true => rules_of(&handle, &path, above, &entries),
                     false => None,
                 };
                 outcome.listing.entered.push(path.clone());
@@ -216,7 +216,7 @@ impl SourceWalk<'_> {
                     path,
                     rules,
                 });
-                self.enter(&directory, names, below, outcome);
+                self.enter(&directory, entries, below, outcome);
             }
             Err(error) => {
                 let name = match path.is_empty() {
@@ -234,39 +234,37 @@ impl SourceWalk<'_> {
         &self,
         parent: Option<&WalkedDirectory>,
         name: &OsStr,
-    ) -> Result<(DirHandle, Vec<(OsString, FileType)>), Errno> {
+    ) -> Result<(DirHandle, Vec<ListedEntry>), Errno> {
         let handle = match parent {
             None => self.root.open_readable_dir(OsStr::new(".")),
             Some(parent) => parent.handle.open_readable_dir(name),
         }?;
-        let mut names = handle.names()?;
-        for (name, of_kind) in &mut names {
-            // Some file systems do not report the type.
-            if *of_kind == FileType::Unknown {
-                *of_kind = handle
-                    .stat(&*name)
-                    .map_or(FileType::Unknown, |stat| kind(&stat));
+        let mut entries = handle.listing()?;
+        for entry in &mut entries {
+            if entry.kind == FileType::Unknown {
+                let stat = handle.stat(&entry.name);
+                entry.kind = stat.map_or(FileType::Unknown, |stat| kind(&stat));
             }
         }
-        Ok((handle, names))
+        Ok((handle, entries))
     }
 
     fn enter(
         &self,
         directory: &Arc<WalkedDirectory>,
-        names: Vec<(OsString, FileType)>,
+        entries: Vec<ListedEntry>,
         below: &mut Vec<QueuedDirectory>,
         outcome: &mut WalkOutcome,
     ) {
         if outcome.listing.files.len() > MAX_DOCUMENTS {
             return;
         }
-        for (name, of_kind) in names {
+        for ListedEntry { name, kind, .. } in entries {
             if self.is_target(&directory.path, &name) {
                 continue;
             }
             let path = join(&directory.path, &name);
-            match of_kind {
+            match kind {
                 FileType::Directory if self.is_entered(directory, &path, &name) => {
                     below.push((Arc::clone(directory), name));
                 }
@@ -345,9 +343,9 @@ fn rules_of(
     handle: &DirHandle,
     path: &OsStr,
     above: Option<Arc<IgnoreRules>>,
-    names: &[(OsString, FileType)],
+    entries: &[ListedEntry],
 ) -> Option<Arc<IgnoreRules>> {
-    if !names.iter().any(|(name, _)| name == IGNORE_FILE) {
+    if !entries.iter().any(|entry| entry.name == IGNORE_FILE) {
         return above;
     }
     let mut text = Vec::new();

@@ -4,7 +4,7 @@
 use crate::faults;
 use crate::files::file_stamp::FileStamp;
 use crate::format::cache_problem::CacheProblemKind;
-use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,6 +17,15 @@ use std::path::Path;
 /// An open directory.
 #[derive(Debug)]
 pub(crate) struct DirHandle(OwnedFd);
+
+/// An entry of a directory, as a listing reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListedEntry {
+    pub(crate) name: OsString,
+    /// `FileType::Unknown` on some file systems.
+    pub(crate) kind: FileType,
+    pub(crate) inode: u64,
+}
 
 const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
@@ -69,19 +78,23 @@ impl DirHandle {
         self.resolve(name.as_ref(), flags).map(DirHandle)
     }
 
-    /// Returns the names and types of all entries, in no order. The directory must be open for reading.
-    pub(crate) fn names(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+    /// Returns all entries, in no order. The directory must be open for reading.
+    pub(crate) fn listing(&self) -> Result<Vec<ListedEntry>, Errno> {
         let mut room = Vec::with_capacity(32 * 1024);
         let mut entries = RawDir::new(&self.0, room.spare_capacity_mut());
-        let mut names = Vec::new();
+        let mut listed = Vec::new();
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if !matches!(name, b"." | b"..") {
-                names.push((OsString::from_vec(name.to_vec()), entry.file_type()));
+                listed.push(ListedEntry {
+                    name: OsString::from_vec(name.to_vec()),
+                    kind: entry.file_type(),
+                    inode: entry.ino(),
+                });
             }
         }
-        Ok(names)
+        Ok(listed)
     }
 
     /// Returns the metadata of an entry, without following a link.
@@ -108,7 +121,9 @@ impl DirHandle {
 
     /// Returns the names and types of all entries, sorted by bytes.
     pub(crate) fn list(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
-        let mut names = self.entries(|entry| (name(entry), entry.file_type()))?;
+        let readable = self.open_readable_dir(".")?;
+        let listing = readable.listing()?.into_iter();
+        let mut names: Vec<_> = listing.map(|entry| (entry.name, entry.kind)).collect();
         for (name, of_kind) in &mut names {
             // Some file systems do not report the type.
             if *of_kind == FileType::Unknown {
@@ -120,28 +135,6 @@ impl DirHandle {
         names.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(names)
     }
-
-    /// Returns the names and inodes of all entries, in no order.
-    pub(crate) fn inodes(&self) -> Result<Vec<(OsString, u64)>, Errno> {
-        self.entries(|entry| (name(entry), entry.ino()))
-    }
-
-    fn entries<T>(&self, take: impl Fn(&DirEntry) -> T) -> Result<Vec<T>, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let handle = self.resolve(Path::new("."), flags)?;
-        let mut taken = Vec::new();
-        for entry in Dir::new(handle)? {
-            let entry = entry?;
-            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                taken.push(take(&entry));
-            }
-        }
-        Ok(taken)
-    }
-}
-
-fn name(entry: &DirEntry) -> OsString {
-    OsString::from_vec(entry.file_name().to_bytes().to_vec())
 }
 
 /// Returns the type of a file.
