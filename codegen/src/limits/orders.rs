@@ -6,8 +6,9 @@ use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUE
 use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
 use candor_orders::sql::{COMMIT_GROUP, MAX_IMPORT, MAX_STOCK, MAX_WAITING_CHANGES};
 use candor_orders::{
-    CALLS_A_MINUTE, DEADLINE, MAX_CURSOR, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST, MAX_NOTES,
-    MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_TEXT, PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
+    CALLS_A_MINUTE, DEADLINE, EQUAL_LINES_EVERY, MAX_CURSOR, MAX_FILTER, MAX_KEY, MAX_LINES,
+    MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES, MAX_TEXT,
+    PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
 };
 
 /// The test that has every wrong argument.
@@ -116,6 +117,15 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             format!("{MAX_NEXT_CURSOR} and {MAX_POSITION} bytes"),
             useless,
             "position_too_long_for_a_cursor_is_an_invalid_response",
+        ),
+        limit(
+            "equal log lines about failures",
+            format!(
+                "one in {}, of {MAX_REMEMBERED_LINES} lines",
+                seconds(EQUAL_LINES_EVERY)
+            ),
+            "counted in `repeated`; a line beyond them is written",
+            "remembered_lines_are_bounded",
         ),
         limit(
             "a wait that an adapter requests",

@@ -133,14 +133,77 @@ impl Request {
 #[derive(Debug, Clone)]
 pub enum Response {
     /// The entity that was created or changed.
-    One(Box<RawValue>),
+    One {
+        entity: Box<RawValue>,
+        corrections: Corrections,
+    },
     /// A page of entities.
     Page {
         /// A JSON array.
         items: Box<RawValue>,
         /// The position of the next page, in a form of the adapter's own. `None` on the last page.
         next: Option<String>,
+        corrections: Corrections,
     },
+}
+
+impl Response {
+    /// Returns the answer with an entity that needed no corrections.
+    pub fn one(entity: Box<RawValue>) -> Response {
+        Response::One {
+            entity,
+            corrections: Corrections::default(),
+        }
+    }
+
+    /// Returns the answer with a page that needed no corrections.
+    pub fn page(items: Box<RawValue>, next: Option<String>) -> Response {
+        Response::Page {
+            items,
+            next,
+            corrections: Corrections::default(),
+        }
+    }
+
+    pub fn corrections(&self) -> &Corrections {
+        match self {
+            Response::One { corrections, .. } | Response::Page { corrections, .. } => corrections,
+        }
+    }
+}
+
+/// The differences between an order system's answer and what a client is shown of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Corrections {
+    /// The number of texts in which characters were replaced.
+    pub cleaned: usize,
+    /// The entities of a page that cannot be shown.
+    pub omitted: Vec<OmittedEntity>,
+}
+
+/// An entity that is left out of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OmittedEntity {
+    /// Its id; the SKU of an inventory entry.
+    pub id: String,
+    pub reason: OmissionReason,
+    /// The member and the rule that it breaks, for the log.
+    #[serde(skip)]
+    pub detail: String,
+}
+
+/// The reason why an entity cannot be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OmissionReason {
+    /// Its status is not mapped to one of ours.
+    Status,
+    /// Its quantities or sums contradict each other.
+    Sums,
+    /// An identifier contains control or direction characters.
+    Text,
+    /// It does not match its schema.
+    Schema,
 }
 
 /// The idempotency key of a change. It is scoped to a client and a tool.

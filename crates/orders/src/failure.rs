@@ -214,6 +214,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Returns true if the order system sent an answer that cannot be used.
+    pub(crate) fn is_invalid_answer(&self) -> bool {
+        let Failure::Final(stands, _) = self else {
+            return false;
+        };
+        matches!(&**stands, FinalFailure::Refusal(refused) if refused.reason == RefusalReason::InvalidAdapterResponse)
+    }
+
     /// Returns true if the failure indicates that the order system has a problem.
     pub fn is_trouble(&self) -> bool {
         match self {

@@ -91,6 +91,19 @@ impl Failure {
     }
 }
 
+/// Returns the identifier of a refusal.
+pub(crate) fn original_error(failure: &Failure) -> Option<String> {
+    let refusal = match failure {
+        Failure::Final(failure, _) => match &**failure {
+            FinalFailure::Refusal(refusal) => refusal,
+            FinalFailure::Violation(_) => return None,
+        },
+        Failure::Busy(refusal, ..) => refusal,
+        _ => return None,
+    };
+    Some(describe_reason(&refusal.reason).0.to_owned())
+}
+
 /// Adapts the remedy of a query's failure: a query has no key to send again.
 pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
     let fault = fault.with_facts(|facts| facts.key = None);

@@ -179,7 +179,7 @@ impl GuardedAdapter {
     ) -> Result<Response, Failure> {
         let response = self.adapter.call(request, context).await?;
         let fits = match &response {
-            Response::One(_) => request.operation().changes(),
+            Response::One { .. } => request.operation().changes(),
             Response::Page { next, .. } => {
                 let short = |position: &String| position.len() <= MAX_POSITION;
                 !request.operation().changes() && next.as_ref().is_none_or(short)

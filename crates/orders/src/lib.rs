@@ -6,6 +6,7 @@ pub mod check;
 mod cursor;
 pub mod dialect;
 mod failure;
+mod failure_log;
 mod faults;
 pub mod faulty;
 mod guarded_adapter;
@@ -17,8 +18,8 @@ pub mod sql;
 mod tools;
 
 pub use adapter::{
-    Adapter, AdapterFuture, DEADLINE, IdempotencyKey, OrderOperation, Request, RequestContext,
-    Response,
+    Adapter, AdapterFuture, Corrections, DEADLINE, IdempotencyKey, OmissionReason, OmittedEntity,
+    OrderOperation, Request, RequestContext, Response,
 };
 pub use argument_schemas::{MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
 pub use cursor::{MAX_CURSOR, MAX_POSITION};
@@ -27,6 +28,7 @@ pub use failure::{
     Failure, FinalFailure, MAX_REASON, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
     WaitedFor,
 };
+pub use failure_log::{EQUAL_LINES_EVERY, MAX_REMEMBERED_LINES};
 pub use guarded_adapter::GuardConfig;
 pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};
 pub use server::{CALLS_A_MINUTE, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE};

@@ -1,6 +1,7 @@
 //! The orders server: permissions, limits and calls of the order system.
 
 use crate::dialect::{Orders, with_key_state};
+use crate::failure_log::FailureLog;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
 use crate::{
@@ -80,6 +81,8 @@ pub struct OrdersServer {
     by_client: Option<Limiter>,
     by_tool: Option<Limiter>,
     secrets: Vec<String>,
+    log: FailureLog,
+    metrics: MetricsHub,
 }
 
 impl OrdersServer {
@@ -99,11 +102,13 @@ impl OrdersServer {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
-            guarded: GuardedAdapter::new(adapter, &config.guard, random, metrics),
+            guarded: GuardedAdapter::new(adapter, &config.guard, random, metrics.clone()),
             failures: config.failures,
             by_client: config.calls_a_minute.map(limiter),
             by_tool: config.tool_calls_a_minute.map(limiter),
             secrets,
+            log: FailureLog::default(),
+            metrics,
         }
     }
 
@@ -118,7 +123,35 @@ impl OrdersServer {
             client: DEFAULT_CLIENT.to_owned(),
             key,
         });
-        self.guarded.call(request, key, &cx.mark).await
+        let response = self.guarded.call(request, key, &cx.mark).await;
+        self.report(request.operation(), DEFAULT_CLIENT, &response);
+        response
+    }
+
+    /// Counts and logs what the owner of the server has to know about an answer.
+    fn report(
+        &self,
+        operation: OrderOperation,
+        client: &str,
+        response: &Result<Response, Failure>,
+    ) {
+        match response {
+            Ok(response) => {
+                let corrections = response.corrections();
+                let omitted = corrections.omitted.len();
+                if omitted > 0 {
+                    self.metrics.count_omitted(operation.name(), omitted);
+                    self.log.omitted(operation, client, corrections);
+                }
+            }
+            Err(failure) => {
+                if failure.is_invalid_answer() {
+                    self.metrics.count_invalid_answer(operation.name());
+                }
+                let hide = |text: &str| self.hide(text);
+                self.log.failed(operation, client, failure, hide);
+            }
+        }
     }
 
     fn limit(&self, call: &Call, tool: &'static str) -> Result<(), Failure> {

@@ -19,6 +19,8 @@ pub const METRIC_NAMES: &[(&str, &[&str])] = &[
     ("candor_call_duration_seconds", &["tool"]),
     ("candor_retries_total", &["tool", "code"]),
     ("candor_breaker_refusals_total", &["tool"]),
+    ("candor_orders_invalid_answers_total", &["tool"]),
+    ("candor_orders_omitted_total", &["tool"]),
     ("candor_connections", &["state"]),
     ("candor_connections_evicted_total", &["state"]),
     ("candor_http_refusals_total", &["status"]),
@@ -61,6 +63,8 @@ pub struct MetricsHub {
     duration: Family<ByTool, Histogram, fn() -> Histogram>,
     retries: Family<ByCode, Counter>,
     refusals: Family<ByTool, Counter>,
+    invalid_answers: Family<ByTool, Counter>,
+    omitted: Family<ByTool, Counter>,
     connections: Family<ByState, Gauge>,
     evictions: Family<ByState, Counter>,
     http_refusals: Family<ByStatus, Counter>,
@@ -81,6 +85,16 @@ impl Default for MetricsHub {
         let refusals = Family::<ByTool, Counter>::default();
         let help = "Calls answered without asking a system that is left alone, by tool";
         registry.register("candor_breaker_refusals", help, refusals.clone());
+        let invalid_answers = Family::<ByTool, Counter>::default();
+        let help = "Answers of an order system that could not be used, by tool";
+        registry.register(
+            "candor_orders_invalid_answers",
+            help,
+            invalid_answers.clone(),
+        );
+        let omitted = Family::<ByTool, Counter>::default();
+        let help = "Entities of an order system that were left out of pages, by tool";
+        registry.register("candor_orders_omitted", help, omitted.clone());
         let connections = Family::<ByState, Gauge>::default();
         let help = "Open HTTP connections by state";
         registry.register("candor_connections", help, connections.clone());
@@ -96,6 +110,8 @@ impl Default for MetricsHub {
             duration,
             retries,
             refusals,
+            invalid_answers,
+            omitted,
             connections,
             evictions,
             http_refusals,
@@ -121,6 +137,17 @@ impl MetricsHub {
     /// Counts a call of a tool that was answered without asking a system that is left alone.
     pub fn count_breaker_refusal(&self, tool: &'static str) {
         self.refusals.get_or_create(&ByTool { tool }).inc();
+    }
+
+    /// Counts an answer of an order system that could not be used.
+    pub fn count_invalid_answer(&self, tool: &'static str) {
+        self.invalid_answers.get_or_create(&ByTool { tool }).inc();
+    }
+
+    /// Counts entities of an order system that were left out of a page.
+    pub fn count_omitted(&self, tool: &'static str, count: usize) {
+        let counter = self.omitted.get_or_create(&ByTool { tool });
+        counter.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
     }
 
     /// Sets the number of open connections in a state.

@@ -5,7 +5,7 @@ use crate::http::client::{AdapterClient, AdapterResponse};
 use crate::http::failures::AdapterErrorBody;
 use crate::http::responses::EntitySchemas;
 use crate::http::{AdapterSetupError, HttpSettings, headers};
-use crate::{IdempotencyKey, OrderOperation, Response};
+use crate::{EntityQuery, Filters, IdempotencyKey, OrderOperation, Response};
 use bytes::Bytes;
 use candor_http_client::ExchangeError;
 use candor_street::Random;
@@ -161,9 +161,9 @@ impl AdapterProbe {
         seen: &ProbeResponse,
     ) -> StepResult<Value> {
         seen.succeeded()?;
-        let read = self.schemas.one(operation, &seen.response);
+        let read = self.schemas.one(operation, None, &seen.response);
         match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
-            Response::One(entity) => Ok(value(entity.get())),
+            Response::One { entity, .. } => Ok(value(entity.get())),
             Response::Page { .. } => failed("the answer is a page"),
         }
     }
@@ -180,13 +180,24 @@ impl AdapterProbe {
             .send(operation.name(), None, arguments.to_string())
             .await?;
         seen.succeeded()?;
-        let read = self.schemas.page(operation, size, &seen.response);
+        let query = EntityQuery {
+            operation,
+            filters: Filters::default(),
+            page_size: i64::try_from(size).unwrap_or(i64::MAX),
+            after: arguments["cursor"].as_str().map(String::from),
+        };
+        let read = self.schemas.page(&query, &seen.response);
         match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
-            Response::Page { items, next } => match value(items.get()) {
+            Response::Page { corrections, .. } if !corrections.omitted.is_empty() => {
+                let details = corrections.omitted.iter().map(|entity| &entity.detail);
+                let first = details.take(1).cloned().collect::<String>();
+                failed(format!("an entity cannot be shown: {}", shown(&first)))
+            }
+            Response::Page { items, next, .. } => match value(items.get()) {
                 Value::Array(items) => Ok((items, next)),
                 _ => failed("the page is no array"),
             },
-            Response::One(_) => failed("the answer is no page"),
+            Response::One { .. } => failed("the answer is no page"),
         }
     }
 

@@ -52,11 +52,7 @@ pub(super) fn map_response(response: &AdapterResponse) -> FailedExchange {
             Failure::Unavailable(after, cause()),
             EffectEvidence::Nothing,
         ),
-        status @ (401 | 403) => {
-            tracing::error!(
-                status,
-                "the order system refuses this server's credentials: check its token"
-            );
+        401 | 403 => {
             let refused = OrderRefusal::from(RefusalReason::AdapterUnauthorized);
             (
                 final_refusal(refused, cause()),

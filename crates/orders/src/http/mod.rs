@@ -2,6 +2,7 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod client;
+mod compare;
 pub(crate) mod failures;
 mod header;
 mod json;

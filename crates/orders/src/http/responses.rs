@@ -2,12 +2,20 @@
 //! unknown members.
 
 use super::client::AdapterResponse;
+use super::compare::{
+    Mismatch, PageComparison, check_fulfillment, check_order, check_return, check_sums,
+    clean_entity, clean_id,
+};
 use super::json::{self, JsonRejection};
 use super::settings::AdapterSetupError;
 use crate::model::{
-    Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return as Returned,
+    Customer, Fulfillment, Inventory, Order, OrderStatus, Product, ProductVariant,
+    Return as Returned,
 };
-use crate::{OrderOperation, Request, Response, output_schemas};
+use crate::{
+    Corrections, EntityQuery, OmissionReason, OmittedEntity, OrderOperation, Request, Response,
+    output_schemas,
+};
 use candor_http_client::header::{CONTENT_TYPE, HeaderMap};
 use candor_schema::Schema;
 use candor_street::JsonTree;
@@ -43,6 +51,11 @@ pub(crate) enum InvalidResponse {
     PageTooLong(usize),
     /// The position of the next page is empty, too long or not a string.
     NextCursor,
+    /// An entity contradicts the request.
+    Mismatch {
+        index: usize,
+        mismatch: Mismatch,
+    },
 }
 
 impl fmt::Display for InvalidResponse {
@@ -66,6 +79,9 @@ impl fmt::Display for InvalidResponse {
                     out,
                     "nextCursor is neither null nor a text of 1 to {MAX_NEXT_CURSOR} bytes"
                 )
+            }
+            InvalidResponse::Mismatch { index, mismatch } => {
+                write!(out, "entity {index} of the answer: {mismatch}")
             }
         }
     }
@@ -99,39 +115,49 @@ impl EntitySchemas {
         request: &Request,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
-        let operation = request.operation();
         match request {
-            Request::Query(query) => {
-                let most = usize::try_from(query.page_size).unwrap_or(0);
-                self.page(operation, most, response)
-            }
-            _ => self.one(operation, response),
+            Request::Query(query) => self.page(query, response),
+            _ => self.one(request.operation(), Some(request), response),
         }
     }
 
-    /// Reads the answer to a change.
+    /// Reads the answer to a change, and compares it with the request if there is one.
     pub(crate) fn one(
         &self,
         operation: OrderOperation,
+        request: Option<&Request>,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
         let members = members(response)?;
-        let entity = member(&members, operation.member())?;
-        Ok(Response::One(self.entity(operation, 0, entity)?))
+        let value = parse_entity(member(&members, operation.member())?, 0)?;
+        let entity = self.entity(operation, value);
+        let entity = entity.map_err(|defect| defect.into_error(0))?;
+        let invalid = |mismatch| InvalidResponse::Mismatch { index: 0, mismatch };
+        if let Some(request) = request {
+            entity.check_change(request).map_err(invalid)?;
+        }
+        let (entity, cleaned) = entity.write().map_err(|defect| defect.into_error(0))?;
+        let corrections = Corrections {
+            cleaned,
+            omitted: Vec::new(),
+        };
+        Ok(Response::One {
+            entity,
+            corrections,
+        })
     }
 
-    /// Reads the answer to a query for at most `most` entities.
+    /// Reads the answer to a query. An entity that fits the query but cannot be shown is left out.
     pub(crate) fn page(
         &self,
-        operation: OrderOperation,
-        most: usize,
+        query: &EntityQuery,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
         let members = members(response)?;
-        let name = operation.member();
+        let name = query.operation.member();
         let items: Vec<&RawValue> = serde_json::from_str(member(&members, name)?.get())
             .map_err(|_| InvalidResponse::NoArray(name))?;
-        if items.len() > most {
+        if items.len() > usize::try_from(query.page_size).unwrap_or(0) {
             return Err(InvalidResponse::PageTooLong(items.len()));
         }
         let next: Option<String> = serde_json::from_str(member(&members, "nextCursor")?.get())
@@ -142,26 +168,58 @@ impl EntitySchemas {
         {
             return Err(InvalidResponse::NextCursor);
         }
-        let items = items.into_iter().enumerate();
-        let items = items.map(|(index, item)| self.entity(operation, index, item));
-        let items: Vec<_> = items.collect::<Result<_, _>>()?;
-        let items = to_raw_value(&items).map_err(|_| InvalidResponse::NoArray(name))?;
-        Ok(Response::Page { items, next })
+        let mut comparison = PageComparison::new(query);
+        let mut shown = Vec::with_capacity(items.len());
+        let mut corrections = Corrections::default();
+        for (index, item) in items.into_iter().enumerate() {
+            let invalid = |mismatch| InvalidResponse::Mismatch { index, mismatch };
+            let value = parse_entity(item, index)?;
+            comparison.check_entity(&value).map_err(invalid)?;
+            let id = entity_id(query.operation, &value);
+            let written = self
+                .entity(query.operation, value)
+                .and_then(TypedEntity::write);
+            match (written, id) {
+                (Ok((entity, cleaned)), _) => {
+                    corrections.cleaned += cleaned;
+                    shown.push(entity);
+                }
+                (Err(defect), Some(id)) => corrections.omitted.push(OmittedEntity {
+                    id: clean_id(&id),
+                    reason: defect.reason,
+                    detail: defect.what,
+                }),
+                (Err(defect), None) => return Err(defect.into_error(index)),
+            }
+        }
+        let next_index = shown.len() + corrections.omitted.len();
+        comparison
+            .check_next(next.as_deref())
+            .map_err(|mismatch| InvalidResponse::Mismatch {
+                index: next_index,
+                mismatch,
+            })?;
+        let items = to_raw_value(&shown).map_err(|_| InvalidResponse::NoArray(name))?;
+        Ok(Response::Page {
+            items,
+            next,
+            corrections,
+        })
     }
 
-    /// Validates and rewrites one entity.
-    fn entity(
-        &self,
-        operation: OrderOperation,
-        index: usize,
-        text: &RawValue,
-    ) -> Result<Box<RawValue>, InvalidResponse> {
-        let wrong = |mut what: String| {
-            what.truncate(what.floor_char_boundary(MAX_WORDS));
-            InvalidResponse::Entity { index, what }
-        };
-        let JsonTree(value) = serde_json::from_str(text.get())
-            .map_err(|_| wrong(String::from("it cannot be read")))?;
+    /// Validates one entity against its schema and the rules that hold for every entity.
+    fn entity(&self, operation: OrderOperation, value: Value) -> Result<TypedEntity, EntityDefect> {
+        let is_order = matches!(
+            operation,
+            OrderOperation::CreateOrder
+                | OrderOperation::UpdateOrder
+                | OrderOperation::CancelOrder
+                | OrderOperation::GetOrders
+        );
+        let unknown_status = is_order
+            && value["status"]
+                .as_str()
+                .is_some_and(|word| OrderStatus::read(word).is_none());
         let checked = self.0.get(&operation).map(|schema| schema.check(&value));
         if let Some(Err(violations)) = checked {
             let first = violations.shown().first().map(|first| {
@@ -173,31 +231,118 @@ impl EntitySchemas {
                 };
                 format!("{field}: expected {expected}")
             });
-            return Err(wrong(first.unwrap_or_default()));
+            let reason = match unknown_status {
+                true => OmissionReason::Status,
+                false => OmissionReason::Schema,
+            };
+            return Err(EntityDefect::new(reason, first.unwrap_or_default()));
         }
-        rewriter(operation)(value)
-            .ok_or_else(|| wrong(String::from("a number or an instant is out of its range")))
+        let entity = TypedEntity::read(operation, value).ok_or_else(|| {
+            let what = String::from("a number or an instant is out of its range");
+            EntityDefect::new(OmissionReason::Schema, what)
+        })?;
+        if let TypedEntity::Order(order) = &entity {
+            check_sums(order).map_err(|mismatch| {
+                EntityDefect::new(OmissionReason::Sums, mismatch.to_string())
+            })?;
+        }
+        Ok(entity)
     }
 }
 
-/// Returns the function that rewrites entities of an operation.
-fn rewriter(operation: OrderOperation) -> fn(Value) -> Option<Box<RawValue>> {
-    fn typed<T: DeserializeOwned + Serialize>(value: Value) -> Option<Box<RawValue>> {
-        let entity: T = serde_json::from_value(value).ok()?;
-        to_raw_value(&entity).ok()
+/// The reason why an entity cannot be shown.
+struct EntityDefect {
+    reason: OmissionReason,
+    what: String,
+}
+
+impl EntityDefect {
+    fn new(reason: OmissionReason, mut what: String) -> EntityDefect {
+        what.truncate(what.floor_char_boundary(MAX_WORDS));
+        EntityDefect { reason, what }
     }
-    match operation {
-        OrderOperation::CreateOrder
-        | OrderOperation::UpdateOrder
-        | OrderOperation::CancelOrder
-        | OrderOperation::GetOrders => typed::<Order>,
-        OrderOperation::FulfillOrder | OrderOperation::GetFulfillments => typed::<Fulfillment>,
-        OrderOperation::CreateReturn | OrderOperation::GetReturns => typed::<Returned>,
-        OrderOperation::GetCustomers => typed::<Customer>,
-        OrderOperation::GetProducts => typed::<Product>,
-        OrderOperation::GetVariants => typed::<ProductVariant>,
-        OrderOperation::GetInventory => typed::<Inventory>,
+
+    fn into_error(self, index: usize) -> InvalidResponse {
+        let what = self.what;
+        InvalidResponse::Entity { index, what }
     }
+}
+
+/// An entity that matches its schema. It is written without unknown members.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum TypedEntity {
+    Order(Box<Order>),
+    Fulfillment(Fulfillment),
+    Return(Returned),
+    Customer(Customer),
+    Product(Product),
+    Variant(ProductVariant),
+    Inventory(Inventory),
+}
+
+impl TypedEntity {
+    fn read(operation: OrderOperation, value: Value) -> Option<TypedEntity> {
+        fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
+            serde_json::from_value(value).ok()
+        }
+        match operation {
+            OrderOperation::CreateOrder
+            | OrderOperation::UpdateOrder
+            | OrderOperation::CancelOrder
+            | OrderOperation::GetOrders => typed(value).map(TypedEntity::Order),
+            OrderOperation::FulfillOrder | OrderOperation::GetFulfillments => {
+                typed(value).map(TypedEntity::Fulfillment)
+            }
+            OrderOperation::CreateReturn | OrderOperation::GetReturns => {
+                typed(value).map(TypedEntity::Return)
+            }
+            OrderOperation::GetCustomers => typed(value).map(TypedEntity::Customer),
+            OrderOperation::GetProducts => typed(value).map(TypedEntity::Product),
+            OrderOperation::GetVariants => typed(value).map(TypedEntity::Variant),
+            OrderOperation::GetInventory => typed(value).map(TypedEntity::Inventory),
+        }
+    }
+
+    /// Compares the entity with the change that it answers.
+    fn check_change(&self, request: &Request) -> Result<(), Mismatch> {
+        match (self, request) {
+            (TypedEntity::Order(order), request) => check_order(request, order),
+            (TypedEntity::Fulfillment(fulfillment), Request::Fulfill(request)) => {
+                check_fulfillment(request, fulfillment)
+            }
+            (TypedEntity::Return(returned), Request::Return(request)) => {
+                check_return(request, returned)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the entity with clean texts. Returns the number of texts that were changed.
+    fn write(self) -> Result<(Box<RawValue>, usize), EntityDefect> {
+        let written = to_raw_value(&self)
+            .map_err(|error| EntityDefect::new(OmissionReason::Schema, error.to_string()))?;
+        clean_entity(written)
+            .map_err(|mismatch| EntityDefect::new(OmissionReason::Text, mismatch.to_string()))
+    }
+}
+
+fn parse_entity(text: &RawValue, index: usize) -> Result<Value, InvalidResponse> {
+    let JsonTree(value) = serde_json::from_str(text.get()).map_err(|_| {
+        let what = String::from("it cannot be read");
+        InvalidResponse::Entity { index, what }
+    })?;
+    Ok(value)
+}
+
+/// Returns the id under which an entity is named if it is left out.
+fn entity_id(operation: OrderOperation, entity: &Value) -> Option<String> {
+    let member = match operation {
+        OrderOperation::GetInventory => "sku",
+        _ => "id",
+    };
+    let id = entity[member].as_str().filter(|id| !id.is_empty())?;
+    Some(id.to_owned())
 }
 
 type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;

@@ -112,6 +112,11 @@ impl DecimalAmount {
         })
     }
 
+    /// Returns the text that was given.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Returns the amount as money of a currency.
     pub fn to_money(&self, currency: Currency) -> Result<Money, MoneyError> {
         check_lengths(self.whole, self.places, currency)?;

@@ -119,7 +119,7 @@ impl SqlAdapter {
         let key = context.key.as_ref().ok_or_else(keyless)?;
         let change = PendingChange::new(request, key, context);
         match self.runner.run(change, context.deadline).await? {
-            KeyOutcome::Done(entity) => Ok(Response::One(entity)),
+            KeyOutcome::Done(entity) => Ok(Response::one(entity)),
             KeyOutcome::Failed(final_failure) => Err(Failure::Final(Box::new(final_failure), None)),
         }
     }

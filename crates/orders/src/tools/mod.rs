@@ -10,7 +10,7 @@ mod tests;
 use crate::dialect::Orders;
 use crate::dialect::schemas;
 use crate::server::OrdersServer;
-use crate::{OrderOperation, Response, output_schemas};
+use crate::{Corrections, OrderOperation, Response, output_schemas};
 use candor_fault::Fault;
 use candor_street::{Reply, Tool, reply};
 use serde::ser::SerializeMap as _;
@@ -26,7 +26,8 @@ fn with_answer_schema(operation: OrderOperation, tool: Tool<OrdersServer>) -> To
         .open_world()
 }
 
-/// The answer of an operation: its entities under their member, and the next cursor of a page.
+/// The answer of an operation: its entities under their member, the next cursor of a page, and the
+/// corrections if there are any.
 struct Answer<'a> {
     operation: OrderOperation,
     response: &'a Response,
@@ -36,19 +37,22 @@ struct Answer<'a> {
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let member = self.operation.member();
+        let mut map = serializer.serialize_map(None)?;
         match self.response {
-            Response::One(entity) => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(member, entity)?;
-                map.end()
-            }
+            Response::One { entity, .. } => map.serialize_entry(member, entity)?,
             Response::Page { items, .. } => {
-                let mut map = serializer.serialize_map(Some(2))?;
                 map.serialize_entry(member, items)?;
                 map.serialize_entry("nextCursor", &self.next)?;
-                map.end()
             }
         }
+        let Corrections { cleaned, omitted } = self.response.corrections();
+        if !omitted.is_empty() {
+            map.serialize_entry("omitted", omitted)?;
+        }
+        if *cleaned > 0 {
+            map.serialize_entry("cleaned", cleaned)?;
+        }
+        map.end()
     }
 }
 

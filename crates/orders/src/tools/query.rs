@@ -197,7 +197,7 @@ async fn page(
     let (request, response) = found.map_err(|failure| failure.fault(cx.mark.effect()))?;
     let position = match &response {
         Response::Page { next, .. } => next.as_deref(),
-        Response::One(_) => None,
+        Response::One { .. } => None,
     };
     let next = match (&request, position) {
         (Request::Query(query), Some(position)) => {

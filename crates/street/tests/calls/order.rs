@@ -182,6 +182,8 @@ async fn every_metric_has_its_documented_name_and_labels() {
     .await;
     hub.count_retry("read", 1);
     hub.count_breaker_refusal("read");
+    hub.count_invalid_answer("read");
+    hub.count_omitted("read", 2);
     hub.set_connections("idle", 1);
     hub.count_eviction("idle");
     hub.count_http_refusal(401);

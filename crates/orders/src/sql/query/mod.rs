@@ -64,7 +64,7 @@ async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<R
         let cause = Box::new(Cause::error("JsonError", &error));
         Failure::Internal("a page cannot be written", cause)
     })?;
-    Ok(Response::Page { items, next })
+    Ok(Response::page(items, next))
 }
 
 /// Reads entities with one row each.

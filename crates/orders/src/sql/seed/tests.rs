@@ -35,7 +35,7 @@ async fn read_all(database: &DatabaseUrl) -> Vec<(OrderOperation, Vec<Value>)> {
                 page_size: 100,
                 after,
             };
-            let Response::Page { items, next } = page(&store, &query).await.unwrap() else {
+            let Response::Page { items, next, .. } = page(&store, &query).await.unwrap() else {
                 panic!("not a page");
             };
             entities.extend(serde_json::from_str::<Vec<Value>>(items.get()).unwrap());

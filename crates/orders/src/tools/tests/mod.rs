@@ -34,11 +34,8 @@ impl Adapter for RecordingAdapter {
         self.0.lock().unwrap().push(recorded);
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         let response = match request.operation().changes() {
-            true => Response::One(raw("{}")),
-            false => Response::Page {
-                items: raw("[]"),
-                next: None,
-            },
+            true => Response::one(raw("{}")),
+            false => Response::page(raw("[]"), None),
         };
         Box::pin(std::future::ready(Ok(response)))
     }

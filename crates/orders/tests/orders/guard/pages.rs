@@ -6,10 +6,11 @@ use candor_orders::{MAX_POSITION, Request, Response};
 use serde_json::{Value, json};
 
 fn page(next: &str) -> Steps {
-    vec![AdapterStep::Answer(Response::Page {
-        items: raw(r#"[{"id":"1"}]"#),
-        next: Some(next.to_owned()),
-    })]
+    let items = raw(r#"[{"id":"1"}]"#);
+    vec![AdapterStep::Answer(Response::page(
+        items,
+        Some(next.to_owned()),
+    ))]
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +60,7 @@ async fn answer_of_the_wrong_kind_is_an_invalid_response() {
     let server = ServerBuilder::default().with_every_call(page("1")).build();
     let summary = server.create().await.summary();
     assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");
-    let one = vec![AdapterStep::Answer(Response::One(raw("{}")))];
+    let one = vec![AdapterStep::Answer(Response::one(raw("{}")))];
     let server = ServerBuilder::default().with_every_call(one).build();
     let summary = server.find().await.summary();
     assert_eq!(summary, "4001 INVALID_ADAPTER_RESPONSE none");

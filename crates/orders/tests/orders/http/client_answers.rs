@@ -1,7 +1,8 @@
 //! Answers of an order system as the client sees them, and what is logged about them.
 
-use crate::fixture::http_adapter::{CANARY, create, send_request, settings};
+use crate::fixture::http_adapter::{CANARY, settings};
 use crate::fixture::http_server::{start_changing, start_playing};
+use crate::fixture::log::Log;
 use crate::requests::ToolResponse;
 use candor_call_fixtures::{answer, call};
 use candor_fault::Timestamp;
@@ -11,11 +12,9 @@ use candor_orders::{Config, GuardConfig, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
 use candor_testkit::scripted_http::{ConnectionEvent, ScriptedResponse, ScriptedServer};
 use serde_json::json;
-use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tracing::subscriber::DefaultGuard;
 
 /// The order tools in front of this order system; every call is one attempt.
 async fn dispatcher(server: &ScriptedServer, deadline: Duration) -> Arc<Dispatcher<OrdersServer>> {
@@ -98,49 +97,6 @@ async fn response_that_is_late_is_a_timeout_with_unknown_effect() {
     insta::assert_snapshot!(create_order, @r#"{"content":[{"type":"text","text":"{\"error\":{\"code\":3002,\"message\":\"Operation timed out\",\"retryable\":true,\"details\":{\"suggestion\":\"Send the same call with the same idempotencyKey; it finds what the first attempt did.\",\"context\":{\"class\":\"limit\",\"effect\":\"unknown\",\"retryAfterMs\":null,\"key\":\"keep\"}}}}"}],"structuredContent":{"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null,"key":"keep"}}}},"isError":true,"error":{"code":3002,"message":"Operation timed out","retryable":true,"details":{"suggestion":"Send the same call with the same idempotencyKey; it finds what the first attempt did.","context":{"class":"limit","effect":"unknown","retryAfterMs":null,"key":"keep"}}}}"#);
     assert_eq!(server.event().await, ConnectionEvent::Hanging);
     assert_eq!(server.event().await, ConnectionEvent::Closed);
-}
-
-/// Collects the log.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// Records the warnings of this thread.
-    fn listen(&self) -> DefaultGuard {
-        let writer = self.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || writer.clone())
-            .with_max_level(tracing::Level::WARN)
-            .without_time()
-            .with_ansi(false)
-            .finish();
-        tracing::subscriber::set_default(subscriber)
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn refused_credentials_are_logged_without_the_token() {
-    let log = Log::default();
-    let _guard = log.listen();
-    let server = start_playing(ScriptedResponse::text(403, CANARY)).await;
-    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
-    let (result, _) = send_request(&adapter, &create()).await;
-    assert!(result.is_err());
-    insta::assert_snapshot!(log.text(), @"ERROR candor_orders::http::failures: the order system refuses this server's credentials: check its token status=403");
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 
 mod capabilities;
 mod client_answers;
+mod comparison;
+mod honest_store;
 mod network;
 mod protocol_page;
 mod requests;

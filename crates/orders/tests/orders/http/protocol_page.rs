@@ -97,8 +97,8 @@ async fn answers_on_the_page_are_accepted() {
         let operation = OrderOperation::read(name).unwrap();
         let (result, _) = send_request(&adapter, &request(operation)).await;
         let (member, next) = match result.unwrap() {
-            Response::One(entity) => (entity, None),
-            Response::Page { items, next } => (items, next),
+            Response::One { entity, .. } => (entity, None),
+            Response::Page { items, next, .. } => (items, next),
         };
         let shown: Value = serde_json::from_str(text).unwrap();
         let taken: Value = serde_json::from_str(member.get()).unwrap();
@@ -119,7 +119,7 @@ async fn requests_on_the_page_are_sent_and_accepted() {
         .await
         .unwrap();
     let (result, _) = send_request(&adapter, &request(OrderOperation::CreateOrder)).await;
-    let Ok(Response::One(order)) = result else {
+    let Ok(Response::One { entity: order, .. }) = result else {
         panic!("{result:?}");
     };
     assert!(order.get().contains(r#""total":"64.50""#), "{order}");

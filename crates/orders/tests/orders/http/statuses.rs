@@ -21,8 +21,15 @@ async fn summary(request: &Request, played: Vec<(&str, ScriptedResponse)>) -> St
         *current.lock().unwrap() = played;
         let (result, effect) = send_request(&adapter, request).await;
         let result = match result {
-            Ok(Response::One(entity)) => format!("Ok {entity}"),
-            Ok(Response::Page { items, next }) => format!("Ok {items} {next:?}"),
+            Ok(Response::One { entity, .. }) => format!("Ok {entity}"),
+            Ok(Response::Page {
+                items,
+                next,
+                corrections,
+            }) => match corrections.omitted.as_slice() {
+                [] => format!("Ok {items} {next:?}"),
+                omitted => format!("Ok {items} {next:?} {omitted:?}"),
+            },
             Err(failure) => format!("{failure:?}"),
         };
         summary += &format!("{name}\n  effect {effect:?}\n  {result}\n");
@@ -199,6 +206,7 @@ async fn every_answer_of_a_query() {
     };
     let one = || vec![inventory()];
     let mut unsold = inventory();
+    unsold["locationId"] = json!("loc_2");
     unsold["availableTotal"] = json!(-1);
     let played = vec![
         ("last", page(one(), json!(null))),

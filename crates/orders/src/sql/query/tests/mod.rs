@@ -20,8 +20,8 @@ use tokio::runtime::Handle;
 
 async fn read_page(store: &Store, query: &EntityQuery) -> (Vec<Value>, Option<String>) {
     match page(store, query).await.unwrap() {
-        Response::Page { items, next } => (serde_json::from_str(items.get()).unwrap(), next),
-        Response::One(_) => panic!("not a page"),
+        Response::Page { items, next, .. } => (serde_json::from_str(items.get()).unwrap(), next),
+        Response::One { .. } => panic!("not a page"),
     }
 }
 
