@@ -3,6 +3,8 @@
 use crate::to_json;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The form in which a failure is sent, for dialects that have two.
@@ -45,10 +47,60 @@ pub enum ToolOutput {
 /// An answer: a whole MCP result, or a JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The text of one JSON object; shared, because constant answers are made once.
-    Result(Arc<str>),
+    /// The text of one JSON object.
+    Result(ResultText),
     /// A JSON-RPC error.
     Error(Box<ErrorBody>),
+}
+
+/// The text of a result. Constant answers are made once and shared; all others are not copied.
+#[derive(Debug, Clone)]
+pub enum ResultText {
+    Owned(String),
+    Shared(Arc<str>),
+}
+
+impl Deref for ResultText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            ResultText::Owned(text) => text,
+            ResultText::Shared(text) => text,
+        }
+    }
+}
+
+impl fmt::Display for ResultText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self)
+    }
+}
+
+impl PartialEq for ResultText {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for ResultText {}
+
+impl From<String> for ResultText {
+    fn from(text: String) -> Self {
+        ResultText::Owned(text)
+    }
+}
+
+impl From<&str> for ResultText {
+    fn from(text: &str) -> Self {
+        ResultText::Owned(text.to_owned())
+    }
+}
+
+impl From<Arc<str>> for ResultText {
+    fn from(text: Arc<str>) -> Self {
+        ResultText::Shared(text)
+    }
 }
 
 /// The members of a JSON-RPC error, in their order, and its HTTP status.

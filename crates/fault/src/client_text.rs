@@ -1,5 +1,6 @@
 //! Text that is safe to show to a client. The only way in for foreign text is [`ClientText::quoting`].
 
+use crate::byte_search::is_visible_ascii;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -85,7 +86,7 @@ pub fn escape_invisible(text: &str) -> String {
 
 /// Appends a text like [`escape_invisible_into`], as a whole if nothing in it can be invisible.
 pub(crate) fn push_visible(text: &str, out: &mut String) {
-    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    match is_visible_ascii(text) {
         true => out.push_str(text),
         false => escape_invisible_into(text.chars(), out),
     }

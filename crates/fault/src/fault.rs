@@ -1,5 +1,6 @@
 //! Failures, and the only way to make one: raising a registered code.
 
+use crate::rendered_parts::FaultKey;
 use crate::{
     Cause, Class, ClientText, Code, CodeRow, Dialect, Effect, FiveAnswers, IncludesCodesOf, Retry,
     Violations,
@@ -228,6 +229,16 @@ impl<D: Dialect> Fault<D> {
             Some(message) => message.as_str(),
             None => self.0.row.message,
         }
+    }
+
+    /// Returns the key of this failure's texts. `None` if it has texts or a wait of its own.
+    pub(crate) fn key(&self) -> Option<FaultKey> {
+        let Inner {
+            row, retry, effect, ..
+        } = *self.0;
+        let is_plain =
+            self.0.message.is_none() && self.0.remedy.is_none() && self.0.after.is_none();
+        is_plain.then(|| FaultKey::new(row, retry, effect))
     }
 
     pub fn violations(&self) -> &Violations {

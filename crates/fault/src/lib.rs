@@ -44,6 +44,7 @@
 mod answer;
 mod answers;
 mod any_fault;
+mod byte_search;
 mod cause;
 mod client_text;
 mod code_row;
@@ -55,13 +56,14 @@ mod fault;
 mod json;
 mod quoted_json;
 mod registry;
+mod rendered_parts;
 pub mod schemas;
 mod sentence;
 mod tool_result;
 mod truncate;
 mod violation;
 
-pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ToolOutput};
+pub use answer::{Answer, CallFacts, ErrorBody, Form, Receipt, ResultText, ToolOutput};
 pub use answers::{Class, Effect, FiveAnswers, Retry};
 pub use any_fault::{AnyFault, ReplayAnswers};
 pub use cause::{Cause, MAX_CAUSE_BYTES, MAX_CAUSE_DEPTH};
@@ -81,6 +83,6 @@ pub use sentence::sentence;
 pub use tool_result::{ResultMeta, ToolResult};
 pub use truncate::{CUT, truncate_json};
 pub use violation::{
-    ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, RuleParams, Violation,
-    ViolationKind, Violations, excerpt, excerpt_of, excerpt_of_compact,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VALUE_BYTES, MAX_VIOLATIONS, PathStep, RuleParams,
+    ValueExcerpt, Violation, ViolationKind, Violations, excerpt, excerpt_of, excerpt_of_compact,
 };

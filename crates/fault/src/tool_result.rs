@@ -1,6 +1,7 @@
 //! The MCP result object, its members in their fixed order.
 
-use crate::{Answer, FiveAnswers, Receipt, ToolOutput, to_json_with_capacity};
+use crate::quoted_json::push_escaped;
+use crate::{Answer, FiveAnswers, Receipt, ToolOutput, to_json, to_json_with_capacity};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -62,10 +63,15 @@ impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
 
     /// Encodes the result.
     pub fn answer(self) -> Answer {
-        // The text is escaped, and the same object is in up to two more members.
-        let length = 3 * self.content[0].text.len() + 256;
-        Answer::Result(to_json_with_capacity(&self, length).into())
+        let capacity = text_capacity(self.content[0].text);
+        Answer::Result(to_json_with_capacity(&self, capacity).into())
     }
+}
+
+/// Returns the capacity for a result with this text: the text is escaped, and the same object is in up to two
+/// more members.
+fn text_capacity(text: &str) -> usize {
+    3 * text.len() + 256
 }
 
 impl ToolResult<'_, &RawValue, ()> {
@@ -77,12 +83,56 @@ impl ToolResult<'_, &RawValue, ()> {
             ToolOutput::Text(text) => (text.as_str(), None),
             ToolOutput::Json(json) => {
                 let is_object = json.get().starts_with('{');
-                (json.get(), is_object.then_some(json.as_ref()))
+                (json.get(), is_object.then_some(json.get()))
             }
         };
-        let mut result = ToolResult::<&RawValue, ()>::text(text);
-        result.structured = structured;
-        result.meta.receipt = receipt;
-        result.answer()
+        // Written by hand, which is faster than serializing a `ToolResult`.
+        let mut result = String::with_capacity(text_capacity(text));
+        result.push_str(r#"{"content":[{"type":"text","text":""#);
+        push_escaped(text, &mut result);
+        result.push_str(r#""}]"#);
+        if let Some(structured) = structured {
+            result.push_str(r#","structuredContent":"#);
+            result.push_str(structured);
+        }
+        if let Some(receipt) = receipt {
+            result.push_str(r#","_meta":{"dev.candor/receipt":"#);
+            result.push_str(&to_json(receipt));
+            result.push('}');
+        }
+        result.push('}');
+        Answer::Result(result.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn output() -> impl Strategy<Value = ToolOutput> {
+        prop_oneof![
+            any::<String>().prop_map(ToolOutput::Text),
+            any::<String>().prop_map(|text| ToolOutput::Json(crate::to_raw_json(&text))),
+            any::<(String, u32)>().prop_map(|(text, number)| {
+                ToolOutput::Json(crate::to_raw_json(&serde_json::json!({ text: number })))
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn success_is_what_serde_would_write(output in output(), hash in any::<Option<String>>()) {
+            let receipt = hash.map(|hash| Receipt { seq: 7, hash });
+            let (text, structured) = match &output {
+                ToolOutput::Json(json) => (json.get(), Some(json.as_ref()).filter(|json| json.get().starts_with('{'))),
+                ToolOutput::Text(text) => (text.as_str(), None),
+                ToolOutput::Whole(whole) => (whole.get(), None),
+            };
+            let mut expected = ToolResult::<&RawValue, ()>::text(text);
+            expected.structured = structured;
+            expected.meta.receipt = receipt.as_ref();
+            prop_assert_eq!(ToolResult::encode_success(&output, receipt.as_ref()), expected.answer());
+        }
     }
 }

@@ -152,7 +152,7 @@ pub struct Violation {
     pub message: Arc<str>,
     pub params: RuleParams,
     /// The value, or its type and size if it is large.
-    pub value: Arc<RawValue>,
+    pub value: ValueExcerpt,
     /// The expected value, in a few words.
     pub expected: Arc<str>,
     /// A sentence of help beside the frozen wording.
@@ -210,7 +210,7 @@ impl PartialEq for Violation {
             && self.keyword == other.keyword
             && self.message == other.message
             && self.params == other.params
-            && self.value.get() == other.value.get()
+            && self.value == other.value
             && self.expected == other.expected
             && self.hint == other.hint
     }
@@ -284,45 +284,64 @@ impl FromIterator<Violation> for Violations {
     }
 }
 
+/// The JSON text of a value, or of its type and size if it is large. Copying it is cheap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueExcerpt(Arc<str>);
+
+impl ValueExcerpt {
+    /// Returns the JSON text.
+    pub fn get(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns true if both are copies of one excerpt. Texts are not compared.
+    pub(crate) fn is_same(&self, other: &ValueExcerpt) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Serialize for ValueExcerpt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = serde_json::from_str::<&RawValue>(&self.0);
+        raw.unwrap_or(RawValue::NULL).serialize(serializer)
+    }
+}
+
 /// Returns the value, or its JSON type and size if it has more than [`MAX_VALUE_BYTES`].
-pub fn excerpt(value: &Value) -> Arc<RawValue> {
+pub fn excerpt(value: &Value) -> ValueExcerpt {
     excerpt_of(value, type_name(value))
 }
 
 /// Returns the same as [`excerpt`] for a value that is not a tree, with the name of its JSON type.
-pub fn excerpt_of<T: Serialize>(value: &T, type_name: &'static str) -> Arc<RawValue> {
+pub fn excerpt_of<T: Serialize>(value: &T, type_name: &'static str) -> ValueExcerpt {
     let mut short = ShortText(Vec::new(), 0);
     // The writer accepts everything, so writing cannot fail.
     let _ = serde_json::to_writer(&mut short, value);
     match short.1 <= MAX_VALUE_BYTES {
-        true => raw(String::from_utf8(short.0).unwrap_or_default()),
+        true => ValueExcerpt(String::from_utf8(short.0).unwrap_or_default().into()),
         false => omitted(type_name, short.1),
     }
 }
 
 /// Returns the same as [`excerpt_of`] for a value whose compact text is at hand.
-pub fn excerpt_of_compact(text: &str, type_name: &'static str) -> Arc<RawValue> {
+pub fn excerpt_of_compact(text: &str, type_name: &'static str) -> ValueExcerpt {
     match text.len() <= MAX_VALUE_BYTES {
-        true => raw(text.to_owned()),
+        true => ValueExcerpt(text.into()),
         false => omitted(type_name, text.len()),
     }
 }
 
-fn omitted(type_name: &'static str, bytes: usize) -> Arc<RawValue> {
+fn omitted(type_name: &'static str, bytes: usize) -> ValueExcerpt {
     #[derive(Serialize)]
     struct Omitted {
         omitted: &'static str,
         bytes: usize,
     }
-    raw(crate::to_json(&Omitted {
+    let text = crate::to_json(&Omitted {
         omitted: type_name,
         bytes,
-    }))
-}
-
-fn raw(text: String) -> Arc<RawValue> {
-    let raw = RawValue::from_string(text);
-    raw.unwrap_or_else(|_| RawValue::NULL.to_owned()).into()
+    });
+    ValueExcerpt(text.into())
 }
 
 fn type_name(value: &Value) -> &'static str {

@@ -2,12 +2,10 @@
 
 use crate::subschema::RuleText;
 use candor_fault::{
-    ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, Violation, ViolationKind, Violations,
-    excerpt_of, excerpt_of_compact,
+    ArgumentPath, MAX_NAME_CHARS, MAX_VIOLATIONS, PathStep, ValueExcerpt, Violation, ViolationKind,
+    Violations, excerpt_of, excerpt_of_compact,
 };
 use candor_json::JsonRef;
-use serde_json::value::RawValue;
-use std::sync::Arc;
 
 /// The location of a value; a path is made of it only if something is wrong.
 #[derive(Clone, Copy)]
@@ -57,7 +55,7 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
 pub(crate) struct ViolationCollector {
     violations: Violations,
     /// One object often breaks several rules in a row, and may be large.
-    last_excerpt: Option<(usize, Arc<RawValue>)>,
+    last_excerpt: Option<(usize, ValueExcerpt)>,
 }
 
 impl ViolationCollector {
@@ -102,7 +100,7 @@ impl ViolationCollector {
             .is_only_counted(ViolationKind::of(keyword, is_root))
     }
 
-    fn excerpt(&mut self, value: JsonRef<'_>) -> Arc<RawValue> {
+    fn excerpt(&mut self, value: JsonRef<'_>) -> ValueExcerpt {
         if let Some((last, text)) = &self.last_excerpt
             && *last == value.id()
         {

@@ -38,10 +38,11 @@ impl ListAnswer {
     }
 
     fn answer(&self, era: Era) -> Answer {
-        Answer::Result(Arc::clone(match era {
+        let text = match era {
             Era::Handshake => &self.handshake,
             Era::Stateless => &self.stateless,
-        }))
+        };
+        Answer::Result(Arc::clone(text).into())
     }
 }
 
@@ -84,7 +85,9 @@ impl ServerListing {
     pub fn answer(&self, request: &ClientRequest<'_>, era: Era) -> Answer {
         match request {
             ClientRequest::Initialize { revision, .. } => self.initialize(revision),
-            ClientRequest::Ping | ClientRequest::Call(_) => Answer::Result(Arc::clone(&self.empty)),
+            ClientRequest::Ping | ClientRequest::Call(_) => {
+                Answer::Result(Arc::clone(&self.empty).into())
+            }
             ClientRequest::Discover => self.discover(),
             ClientRequest::List => self.tools.answer(era),
             ClientRequest::ListTemplates => self.templates.answer(era),

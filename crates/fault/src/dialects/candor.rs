@@ -2,6 +2,7 @@
 
 use crate::codes::candor as core;
 use crate::quoted_json::{QuotedJson, piece, push_escaped};
+use crate::rendered_parts::{push_fault_part, push_rule_part};
 use crate::{
     Answer, CallFacts, Code, CodeRow, CodeValue, Dialect, Fault, IncludesCodesOf, Refusal, Retry,
     Timestamp, ToolOutput, ToolResult, Violation, sentence, to_json,
@@ -48,6 +49,27 @@ pub fn encode_candor_failure<D: Dialect>(fault: &Fault<D>, call: &CallFacts<'_>)
 }
 
 fn write_error<D: Dialect>(fault: &Fault<D>, out: &mut QuotedJson<'_>) {
+    match fault.key() {
+        Some(key) => push_fault_part(key, out, |out| write_answers(fault, out)),
+        None => write_answers(fault, out),
+    }
+    let violations = fault.violations();
+    for (number, violation) in violations.shown().iter().enumerate() {
+        if number > 0 {
+            out.piece(&piece![","]);
+        }
+        write_violation(violation, out);
+    }
+    out.piece(&piece!["]"]);
+    if violations.omitted() > 0 {
+        out.piece(&piece!["," q "violations_omitted" q ":"]);
+        out.json(&to_json(&violations.omitted()));
+    }
+    out.piece(&piece!["}"]);
+}
+
+/// Writes everything before the violations.
+fn write_answers<D: Dialect>(fault: &Fault<D>, out: &mut QuotedJson<'_>) {
     out.piece(&piece!["{" q "code" q ":"]);
     match fault.row().code {
         CodeValue::Text(code) => {
@@ -74,19 +96,6 @@ fn write_error<D: Dialect>(fault: &Fault<D>, out: &mut QuotedJson<'_>) {
     out.piece(&piece![q "," q "remedy" q ":" q]);
     out.text(answers.remedy);
     out.piece(&piece![q "}," q "violations" q ":["]);
-    let violations = fault.violations();
-    for (number, violation) in violations.shown().iter().enumerate() {
-        if number > 0 {
-            out.piece(&piece![","]);
-        }
-        write_violation(violation, out);
-    }
-    out.piece(&piece!["]"]);
-    if violations.omitted() > 0 {
-        out.piece(&piece!["," q "violations_omitted" q ":"]);
-        out.json(&to_json(&violations.omitted()));
-    }
-    out.piece(&piece!["}"]);
 }
 
 fn write_violation(violation: &Violation, out: &mut QuotedJson<'_>) {
@@ -94,14 +103,16 @@ fn write_violation(violation: &Violation, out: &mut QuotedJson<'_>) {
     out.text(&violation.path.pointer());
     out.piece(&piece![q "," q "field" q ":" q]);
     out.text(&violation.field());
-    out.piece(&piece![q "," q "keyword" q ":" q]);
-    out.text(violation.keyword);
-    out.piece(&piece![q "," q "message" q ":" q]);
-    out.text(&violation.message);
-    out.piece(&piece![q "," q "expected" q ":" q]);
-    out.text(&violation.expected);
-    out.piece(&piece![q "," q "value" q ":"]);
-    out.json(violation.value.get());
+    push_rule_part(violation, out, |out| {
+        out.piece(&piece![q "," q "keyword" q ":" q]);
+        out.text(violation.keyword);
+        out.piece(&piece![q "," q "message" q ":" q]);
+        out.text(&violation.message);
+        out.piece(&piece![q "," q "expected" q ":" q]);
+        out.text(&violation.expected);
+        out.piece(&piece![q "," q "value" q ":"]);
+    });
+    out.value(&violation.value);
     if let Some(hint) = &violation.hint {
         out.piece(&piece!["," q "hint" q ":" q]);
         out.text(hint);
@@ -159,10 +170,9 @@ impl<C: Code> Dialect for Candor<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FiveAnswers, Form, Receipt, Violations, excerpt};
+    use crate::{FiveAnswers, Form, Receipt, ValueExcerpt, Violations, excerpt};
     use proptest::prelude::*;
     use serde::Serialize;
-    use serde_json::value::RawValue;
     use serde_json::{Value, json};
     use std::time::Duration;
 
@@ -184,7 +194,7 @@ mod tests {
         keyword: &'a str,
         message: &'a str,
         expected: &'a str,
-        value: &'a RawValue,
+        value: &'a ValueExcerpt,
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<&'a str>,
     }

@@ -11,13 +11,12 @@ pub use registry::REGISTRY;
 use candor_fault::dialects::Wire;
 use candor_fault::{
     Answer, CUT, CallFacts, ClientText, Dialect, ErrorBody, Fault, FiveAnswers, Form, Refusal,
-    Retry, RuleParams, Timestamp, ToolOutput, ToolResult, Violation, Violations, iso_millis,
-    sentence, to_json, to_json_with_capacity, truncate_json,
+    Retry, RuleParams, Timestamp, ToolOutput, ToolResult, ValueExcerpt, Violation, Violations,
+    iso_millis, sentence, to_json, to_json_with_capacity, truncate_json,
 };
 use codes::Code;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -103,7 +102,7 @@ struct ValidationError<'a> {
     path: Cow<'a, str>,
     keyword: &'a str,
     params: &'a RuleParams,
-    value: &'a RawValue,
+    value: &'a ValueExcerpt,
 }
 
 #[derive(Serialize)]
