@@ -245,9 +245,7 @@ fn unknown<'v>(
     value: JsonRef<'v>,
     node: &Subschema,
 ) -> impl Iterator<Item = (Cow<'v, str>, JsonRef<'v>)> {
-    value
-        .members()
-        .filter(|(name, _)| !node.known.contains(&**name))
+    value.members().filter(|(name, _)| !node.has_property(name))
 }
 
 /// Returns the names in `properties` that a value does not have.

@@ -2,9 +2,10 @@
 
 use crate::nearest::{MAX_NEAR_CHARS, nearest};
 use crate::subschema::{HintSource, Subschema};
-use candor_fault::escape_invisible_into;
+use candor_fault::escape_invisible;
 use candor_json::JsonRef;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The most members of the input that are compared with the name of a missing one.
 const MEMBERS_SEEN: usize = 256;
@@ -102,23 +103,40 @@ pub(crate) fn with_ending(ending: &str, value: JsonRef<'_>) -> Option<String> {
 /// Returns the member, one of those that were not given, that an unknown one was probably meant to be.
 pub(crate) fn unknown(name: &str, absent: &[&str]) -> Option<String> {
     let near = nearest(name, absent.iter().copied())?;
-    let name = visible(name);
-    Some(format!("did you mean '{near}' instead of '{name}'?"))
+    Some(
+        [
+            "did you mean '",
+            near,
+            "' instead of '",
+            &visible(name),
+            "'?",
+        ]
+        .concat(),
+    )
 }
 
 /// Returns the unknown member under which a missing one was probably given.
 pub(crate) fn missing(name: &str, node: &Subschema, given: JsonRef<'_>) -> Option<String> {
-    let names: Vec<_> = given.members().take(MEMBERS_SEEN).collect();
-    let names = names.iter().map(|(name, _)| &**name);
-    let near = nearest(name, names.filter(|given| !node.known.contains(*given)))?;
-    let near = visible(near);
-    Some(format!("'{near}' was given: did you mean '{name}'?"))
+    let names = given.members().take(MEMBERS_SEEN).map(|(name, _)| name);
+    let names: Vec<_> = names.filter(|given| !node.has_property(given)).collect();
+    let near = nearest(name, names.iter().map(|name| &**name))?;
+    Some(
+        [
+            "'",
+            &visible(near),
+            "' was given: did you mean '",
+            name,
+            "'?",
+        ]
+        .concat(),
+    )
 }
 
-fn visible(text: &str) -> String {
-    let mut out = String::new();
-    escape_invisible_into(text.chars(), &mut out);
-    out
+fn visible(text: &str) -> Cow<'_, str> {
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(escape_invisible(text)),
+    }
 }
 
 #[cfg(test)]

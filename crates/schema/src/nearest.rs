@@ -79,7 +79,26 @@ const FIRST_DISTANCES: [u8; MAX_NEAR_CHARS + 1] = {
     distances
 };
 
+/// Returns both texts without the beginning and the end that they share, where nothing is edited.
+fn differing_parts<'a>(one: &'a [u8], other: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let start = one.iter().zip(other).take_while(same).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let end = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(same)
+        .count();
+    (&one[..one.len() - end], &other[..other.len() - end])
+}
+
 fn short_edits(one: &[u8], other: &[u8]) -> usize {
+    let (one, other) = differing_parts(one, other);
+    if one.is_empty() || other.is_empty() {
+        return one.len().max(other.len());
+    }
+
     // Distances of a beginning of `one` to every beginning of `other`: those before it, and its own.
     // One byte each: no distance is longer than a text, and the arrays change places often.
     let mut before_last = [0_u8; MAX_NEAR_CHARS + 1];

@@ -26,6 +26,19 @@ pub(crate) struct Subschema {
     pub integer: bool,
 }
 
+/// Up to this many properties, comparing a name with each is faster than hashing it.
+const FEW_PROPERTIES: usize = 8;
+
+impl Subschema {
+    /// Returns true if `properties` lists this name.
+    pub(crate) fn has_property(&self, name: &str) -> bool {
+        match self.properties.len() <= FEW_PROPERTIES {
+            true => self.properties.iter().any(|(known, _)| known == name),
+            false => self.known.contains(name),
+        }
+    }
+}
+
 /// One rule of a subschema.
 #[derive(Debug)]
 pub(crate) enum SubschemaRule {
