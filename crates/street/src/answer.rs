@@ -3,6 +3,7 @@
 
 use crate::dispatcher::Target;
 use crate::resources;
+use crate::tool::Work;
 use crate::{
     Call, CallContext, CallOutcome, CallRecord, Dispatcher, EffectMark, Reply, Server, Tool,
 };
@@ -14,7 +15,7 @@ use candor_fault::{
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -52,14 +53,14 @@ async fn answer_found<S: Server>(
     target: Target<S>,
 ) -> Answer {
     let started = Instant::now();
-    let limit = dispatcher.server.deadline(dispatcher.tool(&target));
-    let ended = within::<S>(
-        limit,
-        work(&dispatcher, &target, &cx),
-        &cx,
-        &dispatcher.closing,
-    )
-    .await;
+    let ended = match admit(&dispatcher, &target, &cx) {
+        Err(fault) => WorkOutcome::Finished(Err(fault)),
+        Ok(parsed) => {
+            let limit = dispatcher.server.deadline(dispatcher.tool(&target));
+            let work = work(&dispatcher, &target, &cx, parsed);
+            within::<S>(limit, work, &cx, &dispatcher.closing).await
+        }
+    };
     let (worked, rest) = match ended {
         WorkOutcome::Finished(worked) => (worked, None),
         WorkOutcome::Interrupted(refusal, rest) => (Err(S::Dialect::adopt(refusal)), rest),
@@ -84,23 +85,39 @@ async fn answer_found<S: Server>(
     answer
 }
 
-/// The way in: gate, schema, guard, tool; a panic on it becomes a failure.
+/// The first part of the way in: gate and schema. It never waits, so a refused call needs no future.
+/// Returns the work that the tool's parser has made of the arguments.
+fn admit<S: Server>(
+    dispatcher: &Dispatcher<S>,
+    target: &Target<S>,
+    cx: &CallContext<S::Notes>,
+) -> Result<Option<Work<S>>, Fault<S::Dialect>> {
+    let checking = || {
+        let server = &dispatcher.server;
+        let tool = dispatcher.tool(target);
+        server.gate(cx, tool)?;
+        let arguments = cx.call.argument_values();
+        tool.check(arguments)
+            .map_err(|refusal| server.complete_refusal(S::Dialect::adopt(refusal), cx, arguments))
+    };
+    catch_unwind(AssertUnwindSafe(checking))
+        .unwrap_or_else(|panic| Err(panicked(panic.as_ref(), &cx.mark)))
+}
+
+/// The second part of the way in: guard and tool; a panic on it becomes a failure.
 fn work<S: Server>(
     dispatcher: &Arc<Dispatcher<S>>,
     target: &Target<S>,
     cx: &CallContext<S::Notes>,
+    parsed: Option<Work<S>>,
 ) -> ToolFuture<S> {
     let (dispatcher, target, cx) = (Arc::clone(dispatcher), target.clone(), cx.clone());
     let mark = cx.mark.clone();
     let inward = async move {
         let server = &dispatcher.server;
         let tool = dispatcher.tool(&target);
-        server.gate(&cx, tool)?;
         let call = Arc::clone(&cx.call);
         let arguments = call.argument_values();
-        let parsed = tool.check(arguments).map_err(|refusal| {
-            server.complete_refusal(S::Dialect::adopt(refusal), &cx, arguments)
-        })?;
         let permit = server.guard(&cx, tool, arguments).await?;
         let work = tool.run(Arc::clone(server), arguments, parsed, cx)?;
         // A tool that waits does not need the arguments any more.
@@ -110,14 +127,17 @@ fn work<S: Server>(
         worked
     };
     let caught = AssertUnwindSafe(inward).catch_unwind();
-    Box::pin(caught.map(move |ended| {
-        ended.unwrap_or_else(|panic| {
-            Err(S::Dialect::adopt(Refusal::Panicked {
-                cause: panic_cause(panic.as_ref()),
-                effect: mark.effect(),
-            }))
-        })
-    }))
+    Box::pin(
+        caught.map(move |ended| ended.unwrap_or_else(|panic| Err(panicked(panic.as_ref(), &mark)))),
+    )
+}
+
+/// Returns the failure of a call that panicked.
+fn panicked<D: Dialect>(panic: &(dyn Any + Send), mark: &EffectMark) -> Fault<D> {
+    D::adopt(Refusal::Panicked {
+        cause: panic_cause(panic),
+        effect: mark.effect(),
+    })
 }
 
 fn panic_cause(panic: &(dyn Any + Send)) -> Cause {
@@ -384,7 +404,7 @@ async fn recorded<S: Server>(
 
 /// Writes the log line of a call. A panic here is logged by the panic hook.
 fn note<S: Server>(server: &S, entry: &CallRecord<'_, S::Dialect, S::Notes>) {
-    let _ = std::panic::catch_unwind(AssertUnwindSafe(|| server.note(entry)));
+    let _ = catch_unwind(AssertUnwindSafe(|| server.note(entry)));
 }
 
 /// Combines the reason why a call could not be recorded with the failure of the call.

@@ -179,6 +179,8 @@ pub(crate) struct Metrics {
     calls: Family<ByCode, Counter>,
     tools: Vec<&'static str>,
     rows: Vec<&'static CodeRow>,
+    /// The indexes of the rows, in the order of their addresses.
+    by_address: Vec<usize>,
     counters: Vec<OnceLock<Counter>>,
     times: Vec<Histogram>,
 }
@@ -197,6 +199,8 @@ impl Metrics {
             .map(|tool| hub.duration.get_or_create(&ByTool { tool }).clone())
             .collect();
         let rows: Vec<_> = server_rows.into_iter().chain(codes::wire::ROWS).collect();
+        let mut by_address: Vec<_> = (0..rows.len()).collect();
+        by_address.sort_unstable_by_key(|index| address(rows[*index]));
         let counters = (0..tools.len() * (rows.len() + 1))
             .map(|_| OnceLock::new())
             .collect();
@@ -204,6 +208,7 @@ impl Metrics {
             calls: hub.calls.clone(),
             tools,
             rows,
+            by_address,
             counters,
             times,
         }
@@ -228,12 +233,16 @@ impl Metrics {
     }
 
     fn row_index(&self, row: &'static CodeRow) -> usize {
-        let is_it = |candidate: &&'static CodeRow| std::ptr::eq(*candidate, row);
+        let address_at = |index: &usize| address(self.rows[*index]);
         let is_equal = |candidate: &&'static CodeRow| candidate.has_key_of(row);
-        // Comparing the addresses first is quick, and nearly always enough.
-        let index = self.rows.iter().position(is_it);
-        let index = index.or_else(|| self.rows.iter().position(is_equal));
-        index.unwrap_or_default()
+        // Looking for the address first is quick, and nearly always enough.
+        let found = self
+            .by_address
+            .binary_search_by_key(&address(row), address_at);
+        match found {
+            Ok(found) => self.by_address[found],
+            Err(_) => self.rows.iter().position(is_equal).unwrap_or_default(),
+        }
     }
 
     fn counter(&self, tool: usize, failed: Option<&'static CodeRow>) -> Counter {
@@ -241,4 +250,8 @@ impl Metrics {
         let tool = self.tools.get(tool).copied().unwrap_or_default();
         self.calls.get_or_create(&ByCode { tool, code }).clone()
     }
+}
+
+fn address(row: &'static CodeRow) -> usize {
+    std::ptr::from_ref(row).addr()
 }

@@ -39,13 +39,24 @@ pub(crate) struct AnyCode(usize);
 impl AnyCode {
     /// Returns the code of a registry's row.
     fn of(row: &CodeRow) -> Self {
-        AnyCode(
-            INDEXES
-                .get(&(row.dialect, row.code))
-                .copied()
-                .unwrap_or_default(),
-        )
+        let index = index_by_address(row);
+        let index = index.or_else(|| INDEXES.get(&(row.dialect, row.code)).copied());
+        AnyCode(index.unwrap_or_default())
     }
+}
+
+/// Returns the index of a row that is in the list of its registry, which is quicker to find by its address.
+fn index_by_address(row: &CodeRow) -> Option<usize> {
+    let mut first = 0;
+    for registry in REGISTRIES {
+        let start = registry.rows.as_ptr().addr();
+        let offset = std::ptr::from_ref(row).addr().wrapping_sub(start) / size_of::<CodeRow>();
+        if offset < registry.rows.len() {
+            return Some(first + offset);
+        }
+        first += registry.rows.len();
+    }
+    None
 }
 
 impl Code for AnyCode {
