@@ -21,6 +21,15 @@ pub fn write(out: &mut Vec<u8>, id: &str, era: Era, answer: &Answer) -> u16 {
     status
 }
 
+/// Returns the length of an answer, or a little more, unless its message needs many escapes.
+pub(crate) fn written_len(id: &str, answer: &Answer) -> usize {
+    let members = match answer {
+        Answer::Result(result) => result.len(),
+        Answer::Error(error) => error.message.len() + error.data.as_ref().map_or(0, String::len),
+    };
+    128 + id.len() + members
+}
+
 fn write_result(out: &mut Vec<u8>, era: Era, result: &str) {
     out.extend_from_slice(br#","result":"#);
     let members = match era {

@@ -8,8 +8,8 @@ use candor_fault::{Dialect, Fault, Refusal};
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::HeaderMap;
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::CONTENT_TYPE;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -76,10 +76,8 @@ impl BodyBudget {
                     .with_facts(|facts| facts.status = Some(415)),
             );
         }
-        let announced = headers
-            .get(CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok()?.parse().ok());
-        if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
+        // The announced length; a body without one has the hint 0.
+        if body.size_hint().lower() > MAX_BODY as u64 {
             return Err(too_large("the body is too large"));
         }
         let mut reader = BodyReader {

@@ -402,12 +402,16 @@ impl ConnectionTable {
     }
 }
 
+/// The time of a first byte that has just arrived, before the clock is read. No connection is open for long enough to
+/// reach it.
+const JUST_NOW: u64 = u64::MAX;
+
 /// The entry of one connection, released when it is dropped.
 pub(super) struct ConnectionEntry {
     table: Arc<ConnectionTable>,
     index: usize,
     peer: SocketAddr,
-    /// The time of the first byte of the request, or 0.
+    /// The time of the first byte of the request, [`JUST_NOW`], or 0 if no byte has arrived.
     first_byte: AtomicU64,
     has_token: AtomicBool,
     /// Set if the whole answer is with the HTTP library, and not necessarily written yet.
@@ -489,7 +493,7 @@ impl ConnectionEntry {
             && self.state() == ConnectionState::Idle
             && !self.has_unread_body.load(Ordering::Relaxed)
         {
-            self.first_byte.store(self.table.now(), Ordering::Relaxed);
+            self.first_byte.store(JUST_NOW, Ordering::Relaxed);
         }
     }
 
@@ -497,7 +501,20 @@ impl ConnectionEntry {
     pub(super) fn note_pause(&self) {
         let first_byte = self.first_byte.load(Ordering::Relaxed);
         if first_byte != 0 && self.state() == ConnectionState::Idle {
-            self.change(ConnectionState::Head, first_byte);
+            self.change(ConnectionState::Head, self.first_byte_time());
+        }
+    }
+
+    /// Returns the time of the first byte of the request. The clock is read only here, when the rest is
+    /// waited for: most requests arrive in one piece.
+    fn first_byte_time(&self) -> u64 {
+        match self.first_byte.load(Ordering::Relaxed) {
+            0 | JUST_NOW => {
+                let now = self.table.now();
+                self.first_byte.store(now, Ordering::Relaxed);
+                now
+            }
+            first_byte => first_byte,
         }
     }
 
@@ -509,11 +526,7 @@ impl ConnectionEntry {
 
     /// Notes that the body is not complete yet.
     pub(super) fn begin_body(&self) {
-        let first_byte = match self.first_byte.load(Ordering::Relaxed) {
-            0 => self.table.now(),
-            first_byte => first_byte,
-        };
-        self.change(ConnectionState::Body, first_byte);
+        self.change(ConnectionState::Body, self.first_byte_time());
     }
 
     /// Notes that the body is complete. Returns false if the connection is evicted: nothing may be run then.

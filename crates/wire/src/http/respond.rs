@@ -1,6 +1,6 @@
 //! Answers as HTTP responses: plain JSON, or an event stream for a call that sends progress.
 
-use crate::write::write;
+use crate::write::{write, written_len};
 use axum::body::Body;
 use bytes::Bytes;
 use candor_fault::dialects::Wire;
@@ -32,7 +32,7 @@ pub(super) fn json_holding(
     answer: &Answer,
     held: HeldUntilWritten,
 ) -> HttpResponse {
-    let mut body = Vec::with_capacity(512);
+    let mut body = Vec::with_capacity(written_len(id, answer));
     let status = write(&mut body, id, era, answer);
     with_status(status, holding(body, held))
 }
