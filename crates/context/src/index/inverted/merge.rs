@@ -5,13 +5,14 @@ use crate::format::codec::{ByteReader, CorruptFile, put_bytes, put_varint};
 use crate::parallel;
 use std::cmp::Ordering;
 use std::io::{self, Write};
+use std::sync::mpsc;
 
 /// Maps keys to units. A key without a unit is dropped.
-pub(crate) type UnitOfKey<'a> = Box<dyn Fn(u64) -> Option<u32> + 'a>;
+pub(crate) type UnitOfKey<'a> = Box<dyn Fn(u64) -> Option<u32> + Send + 'a>;
 
 /// Terms to merge, and the mapping of their keys to units, or `None` if keys are units. The mapping must
 /// preserve the order.
-pub(crate) type MergeInput<'a> = (Box<dyn TermSource + 'a>, Option<UnitOfKey<'a>>);
+pub(crate) type MergeInput<'a> = (Box<dyn TermSource + Send + 'a>, Option<UnitOfKey<'a>>);
 
 /// The mapping of the keys of shards to units, or `None` if keys are units.
 pub(crate) type ShardUnits<'a> = Option<&'a (dyn Fn(u64) -> Option<u32> + Sync)>;
@@ -40,7 +41,10 @@ pub(crate) fn merge<W: Write>(
             .iter()
             .map(|shard| source(shard.all(), units))
             .collect();
-        sources.extend(reused);
+        if let Some(reused) = reused {
+            sources.push(reused);
+            return merge_beside(writer, sources);
+        }
         return each(&mut sources, |term, units, list| {
             writer.term(term, units, list)
         });
@@ -62,17 +66,60 @@ pub(crate) fn merge<W: Write>(
         || {
             let mut held = Vec::new();
             each(&mut part(true), |term, units, list| {
-                put_bytes(&mut held, term);
-                put_varint(&mut held, units);
-                put_bytes(&mut held, list);
+                put_term(&mut held, term, units, list);
                 Ok(())
             })
             .map(|()| held)
         },
     );
     lower?;
-    let held = upper?;
-    let mut reading = ByteReader(&held);
+    write_terms(writer, &upper?)
+}
+
+/// The size of the batches in which terms are handed to the thread that writes.
+const BATCH: usize = 64 * 1024;
+
+/// The most batches that wait to be written.
+const MOST_WAITING: usize = 8;
+
+/// Merges on another thread than the one that writes. A reused index has hundreds of thousands of terms,
+/// and merging them takes about as long as writing them.
+fn merge_beside<W: Write>(
+    writer: &mut IndexWriter<W>,
+    mut sources: Vec<MergeInput<'_>>,
+) -> Result<(), IndexWriteError> {
+    let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(MOST_WAITING);
+    let write = move || {
+        let mut batches = receiver.into_iter();
+        batches.try_for_each(|batch| write_terms(writer, &batch))
+    };
+    let merge = move || {
+        let mut batch = Vec::new();
+        // Nobody receives after an error of the writer, which is the one that is reported.
+        let hand_over = |batch| sender.send(batch).map_err(io::Error::other);
+        each(&mut sources, |term, units, list| {
+            put_term(&mut batch, term, units, list);
+            match batch.len() < BATCH {
+                true => Ok(()),
+                false => hand_over(std::mem::take(&mut batch)),
+            }
+        })?;
+        Ok(hand_over(batch)?)
+    };
+    let (written, merged) = parallel::both(write, merge);
+    written.and(merged)
+}
+
+/// Appends a term to a batch.
+fn put_term(batch: &mut Vec<u8>, term: &[u8], units: u64, list: &[u8]) {
+    put_bytes(batch, term);
+    put_varint(batch, units);
+    put_bytes(batch, list);
+}
+
+/// Writes the terms of a batch.
+fn write_terms<W: Write>(writer: &mut IndexWriter<W>, batch: &[u8]) -> Result<(), IndexWriteError> {
+    let mut reading = ByteReader(batch);
     while !reading.is_empty() {
         let (term, units, list) = (reading.bytes()?, reading.varint()?, reading.bytes()?);
         writer.term(term, units, list)?;
@@ -80,7 +127,7 @@ pub(crate) fn merge<W: Write>(
     Ok(())
 }
 
-fn source<'a>(terms: impl TermSource + 'a, units: ShardUnits<'a>) -> MergeInput<'a> {
+fn source<'a>(terms: impl TermSource + Send + 'a, units: ShardUnits<'a>) -> MergeInput<'a> {
     let renumber =
         |units: &'a (dyn Fn(u64) -> Option<u32> + Sync)| -> UnitOfKey<'a> { Box::new(units) };
     (Box::new(terms), units.map(renumber))
@@ -250,5 +297,48 @@ mod tests {
         });
         assert!(halves == whole);
         assert!(halves.len() > 20_000);
+    }
+
+    #[test]
+    fn merging_beside_the_writer_gives_the_bytes_of_one_merge() {
+        let shards = shards();
+        let sources = || shards.iter().map(|one| source(one.all(), None)).collect();
+        let beside = written_by(|writer| merge_beside(writer, sources()).unwrap());
+        let whole = written_by(|writer| {
+            let mut sources: Vec<_> = sources();
+            each(&mut sources, |term, units, list| {
+                writer.term(term, units, list)
+            })
+            .unwrap();
+        });
+        assert!(beside == whole);
+    }
+
+    #[test]
+    fn error_of_the_writer_ends_a_merge_beside_it() {
+        struct FullDisk;
+        impl Write for FullDisk {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut shard = TermShard::default();
+        for term in 0..20_000 {
+            let slot = shard.slot(format!("term {term:06}").as_bytes());
+            // Too long to be stored in the dictionary.
+            for unit in 0..5 {
+                shard.add(slot, unit, u32::MAX);
+            }
+        }
+        let shard = shard.sorted();
+        let mut writer = IndexWriter::new(FullDisk, Digest::of(b"cache"), None);
+        let merged = merge_beside(&mut writer, vec![source(shard.all(), None)]);
+        let Err(IndexWriteError::System(error)) = merged else {
+            panic!("{merged:?}");
+        };
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 }
