@@ -4,7 +4,9 @@ use crate::build::build_record::{BuildRecord, BuildSettings, RECORD_FILE};
 use crate::build::document_writer::{
     DocumentWriter, PendingRenames, PreparedDocument, assign_final_names,
 };
-use crate::build::draft::{BuildTarget, CacheDraft, ReplacedCache, replace_checksummed};
+use crate::build::draft::{
+    BuildTarget, CacheDraft, ReplacedCache, SpareCache, replace_checksummed,
+};
 use crate::build::origins::{self, ORIGINS_FILE, Origin};
 use crate::build::reuse::{ExistingLinks, Linked, PreviousCache, link_all, reuse_documents};
 use crate::build::source_filter::SourceFilter;
@@ -210,14 +212,15 @@ impl Build<'_> {
         // A killed update has left links to the documents. Removing them changes ctimes, so it
         // happens before anything is proved.
         target.remove_leftovers();
-        let (before, found) = parallel::both(
-            || self.open_previous(target),
+        let (opened, found) = parallel::both(
+            || Ok::<_, Failure>((self.open_previous(target)?, target.find_spare())),
             || self.find_sources(target, true, memory),
         );
-        let before = before?;
+        let (before, spare) = opened?;
         let cache = &before.cache;
         let sealed = (!cache.was_hashed()).then(|| cache.proof().clone());
-        let built = found.and_then(|found| self.write(target, Some(before), true, found, memory));
+        let before = Some((before, spare));
+        let built = found.and_then(|found| self.write(target, before, true, found, memory));
         if built.is_err()
             && let Some(old) = sealed
             && let Ok(cache) = self.location.find(self.cache)
@@ -307,7 +310,7 @@ impl Build<'_> {
     fn write(
         &self,
         target: &BuildTarget,
-        before: Option<PreviousCache>,
+        before: Option<(PreviousCache, Option<SpareCache>)>,
         force: bool,
         found: FoundSources,
         memory: &mut SourceMemory,
@@ -318,10 +321,11 @@ impl Build<'_> {
             mut listing,
             walked,
         } = found;
+        let (before, spare) = before.unzip();
         // Before the draft: an update that is refused has not changed anything, not even ctimes.
         self.check_listing(&sources, &mut listing, before.as_ref())?;
-        let draft = match &before {
-            Some(_) => target.draft_of_update(self.random)?,
+        let draft = match spare {
+            Some(spare) => target.draft_of_update(spare, self.random)?,
             None => target.draft(self.random)?,
         };
         if let Some(record) = &record {

@@ -156,17 +156,28 @@ impl BuildTarget {
 
     /// Returns the draft of an update: the spare of the last update, which contains most documents
     /// already, or a new draft.
-    pub(crate) fn draft_of_update(&self, random: u64) -> Result<CacheDraft<'_>, Failure> {
-        match self.draft_from_spare(random) {
+    pub(crate) fn draft_of_update(
+        &self,
+        spare: Option<SpareCache>,
+        random: u64,
+    ) -> Result<CacheDraft<'_>, Failure> {
+        match spare.and_then(|spare| self.draft_from_spare(spare, random)) {
             Some(draft) => Ok(draft),
             None => self.draft(random),
         }
     }
 
-    fn draft_from_spare(&self, random: u64) -> Option<CacheDraft<'_>> {
+    /// Locks the spare of the last update and lists its documents.
+    pub(crate) fn find_spare(&self) -> Option<SpareCache> {
+        let name = self.spare();
+        let lock = self.lock(&name).ok()?;
+        let links = self.spare_documents(&name)?;
+        Some(SpareCache { lock, links })
+    }
+
+    fn draft_from_spare(&self, found: SpareCache, random: u64) -> Option<CacheDraft<'_>> {
+        let SpareCache { lock, links } = found;
         let spare = self.spare();
-        let lock = self.lock(&spare).ok()?;
-        let links = self.spare_documents(&spare)?;
         let name = self.sibling_name(&format!("tmp-{}-{random:016x}", std::process::id()));
         let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
         disk_steps::rename(parent, &spare, &name, flags).ok()?;
@@ -372,6 +383,13 @@ impl Drop for UpdateLock<'_> {
             let _ = rustix::fs::unlinkat(&self.target.parent, &self.name, AtFlags::empty());
         }
     }
+}
+
+/// The documents that the last update has left, for the next one.
+#[derive(Debug)]
+pub(crate) struct SpareCache {
+    lock: OwnedFd,
+    links: Vec<ListedEntry>,
 }
 
 /// A cache that is being written. It is removed when it is dropped.
