@@ -2,6 +2,7 @@
 
 use crate::workspace::codes::authority::command_as_other_user;
 use crate::workspace::fixture::{WorkspaceFixture, plan};
+use crate::workspace::kernel::lacks_sandbox;
 use candor_testkit::Process;
 use serde_json::json;
 use std::fs::{self, Permissions};
@@ -49,6 +50,28 @@ fn approval_of_version_1_holds_until_it_ends() {
     // The next approval of the plan is of version 2.
     fixture.approve(&hash);
     client.call_ok("write_file", edit());
+}
+
+/// Plans that `allow` wrote for cargo made `target` writable.
+#[test]
+fn plan_with_a_writable_target_that_was_signed_before_still_runs() {
+    if lacks_sandbox() {
+        return;
+    }
+    let fixture = WorkspaceFixture::new();
+    git(&fixture, &["init", "-q"]);
+    fixture.write(".gitignore", "/target\n");
+    let hash = fixture.save_plan(plan(json!({
+        "allow": ["src/**"],
+        "writable": ["target"],
+        "verify": [["bash", "-c", "echo built > target/out"]],
+    })));
+    fixture.sign_version_1(&hash, -60, 3600);
+    let mut client = fixture.executor(&[]);
+    let done = client.call_ok("run_preflight", json!({}));
+    assert_eq!(done["preflight"][0]["exit_code"], 0, "{done}");
+    assert_eq!(fixture.read("target/out"), "built\n");
+    fixture.verify();
 }
 
 #[test]

@@ -188,6 +188,35 @@ fn p5_granted_network_does_not_reach_this_machine() {
 
 /// A machine that offers less than the server accepts runs nothing, and the answer names what is missing.
 #[test]
+fn p13_command_sees_no_process_but_its_own() {
+    if lacks_sandbox() {
+        return;
+    }
+    let fixture = WorkspaceFixture::new();
+    let mut client = fixture.executor(&[]);
+    let script = r#"cat /proc/[0-9]*/cmdline | tr "\0" " "; echo; ls -d /proc/[0-9]* | wc -l"#;
+    let output = run(&fixture, &mut client, script, false);
+    for theirs in ["serve", "--role", "e2e", "--state-dir"] {
+        assert!(!output.contains(theirs), "{output}");
+    }
+    let count: usize = output.lines().last().unwrap().trim().parse().unwrap();
+    assert!((2..=6).contains(&count), "{output}");
+}
+
+#[test]
+fn p13_empty_path_is_a_wrong_value_as_the_guide_says() {
+    let fixture = WorkspaceFixture::with_plan();
+    let mut client = fixture.executor(&[]);
+    for tool in ["read_file", "write_file"] {
+        let failed = client.call_err(tool, json!({ "path": "", "content": "x" }));
+        assert_eq!(failed.code(), "INVALID_INPUT_VALUE", "{tool}");
+    }
+    let guide = include_str!("../../../../../docs/workspace.md");
+    assert!(guide.contains("An empty `path` is `INVALID_INPUT_VALUE`"));
+    assert!(!guide.contains("a path that is empty"));
+}
+
+#[test]
 fn weaker_machine_runs_no_command() {
     if lacks_sandbox() {
         return;
