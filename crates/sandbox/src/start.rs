@@ -303,7 +303,11 @@ impl Running {
             .socket
             .set_read_timeout(timeout)
             .and_then(|()| receive(&self.warden.socket));
-        self.warden.end(GRACE);
+        match &message {
+            // Everything else has ended: the exit of the warden concerns nobody.
+            Ok(Some(WardenMessage::Ended { .. })) => self.warden.end_in_background(),
+            _ => self.warden.end(GRACE),
+        }
         match message.map_err(RunError::Io)? {
             Some(WardenMessage::Ended {
                 exit_code,
@@ -354,6 +358,12 @@ impl Warden {
             socket: Arc::new(socket),
             ended: false,
         })
+    }
+
+    /// Ends the warden on a thread of its own, or here if there can be none.
+    fn end_in_background(self) {
+        // A thread that cannot be started drops its closure, and with it the warden.
+        let _ = std::thread::Builder::new().spawn(move || drop(self));
     }
 
     /// Lets the warden end everything, and kills it if it does not end in time.

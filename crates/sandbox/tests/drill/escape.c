@@ -503,6 +503,7 @@ static void kernel(void) {
     EXACT("request_key", syscall(SYS_request_key, "user", "x", NULL, -3));
     EXACT("keyctl", syscall(SYS_keyctl, 0, -3, 1));
     EXACT("open_by_handle_at", open_by_handle());
+    TRY("call of the 32-bit interface", syscall(0x40000000 | SYS_getpid));
     EXACT("type into a terminal", type_into_terminal());
 }
 
