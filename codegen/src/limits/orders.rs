@@ -6,9 +6,9 @@ use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUE
 use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
 use candor_orders::sql::{COMMIT_GROUP, MAX_IMPORT, MAX_STOCK, MAX_WAITING_CHANGES};
 use candor_orders::{
-    CALLS_A_MINUTE, DEADLINE, EQUAL_LINES_EVERY, MAX_CURSOR, MAX_FILTER, MAX_KEY, MAX_LINES,
-    MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES, MAX_TEXT,
-    PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
+    CALLS_A_MINUTE, DEADLINE, EQUAL_LINES_EVERY, MAX_CURSOR, MAX_ENTRIES, MAX_FILTER, MAX_KEY,
+    MAX_LINES, MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES,
+    MAX_TEXT, PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
 };
 
 /// The test that has every wrong argument.
@@ -28,11 +28,17 @@ pub(super) fn argument_limits() -> Vec<Limit> {
             "digits of an amount, and of a sum",
             MONEY_DIGITS,
             "2001",
-            "sum_of_too_many_digits_is_none",
+            "sum_of_too_many_digits_is_refused",
         ),
         limit(
             "tags, custom fields, tracking numbers",
             MAX_LIST,
+            schema,
+            ARGUMENTS,
+        ),
+        limit(
+            "payments, refunds, lines of an exchange",
+            MAX_ENTRIES,
             schema,
             ARGUMENTS,
         ),

@@ -1,11 +1,16 @@
 //! The JSON Schemas of the tools' arguments. The published schema is the one that is enforced.
 
+use crate::OrderOperation;
 use crate::cursor::MAX_CURSOR;
 use crate::model::field_schemas::{
-    amount, closed_object, definition_pointer, line, line_definition, notes, reference, text,
-    with_definitions, with_description,
+    amount, amount_definition, closed_object, definition_pointer, line, line_definition, notes,
+    reference, text, with_definitions, with_description,
 };
-use crate::model::{MAX_PAGE_SIZE, MAX_QUANTITY, MAX_TEXT, OrderStatus, PAGE_DEFAULT};
+use crate::model::{
+    MAX_LINE, MAX_PAGE_SIZE, MAX_QUANTITY, MAX_TEXT, OrderStatus, PAGE_DEFAULT, PaymentMethod,
+    PaymentStatus, RecordedStatus, ReturnOutcome, ReturnReason, ReturnStatus, SortOrder,
+    TIME_FILTERS, filter_names,
+};
 use serde_json::{Map, Value, json};
 
 /// The most lines of an order.
@@ -16,6 +21,9 @@ pub const MAX_FILTER: usize = 100;
 
 /// The most tags, custom fields or tracking numbers.
 pub const MAX_LIST: usize = 50;
+
+/// The most payments or refunds of an order, and the most lines of an exchange.
+pub const MAX_ENTRIES: usize = 100;
 
 /// The longest idempotency key, in characters.
 pub const MAX_KEY: usize = 255;
@@ -32,7 +40,18 @@ const _: () = assert!(MAX_KEY == MAX_TEXT && MAX_EMAIL < MAX_TEXT);
 pub(crate) fn arguments(required: &[&str], properties: Value) -> Value {
     with_definitions(
         closed_object(required, properties),
-        [("address", address_definition()), line_definition()],
+        [
+            ("address", address_definition()),
+            ("shipping", shipping_definition()),
+            ("payments", payments_definition()),
+            ("texts", list("", text(""), MAX_FILTER)),
+            (
+                "time",
+                json!({ "type": "string", "format": "date-time", "maxLength": 64 }),
+            ),
+            line_definition(),
+            amount_definition(),
+        ],
     )
 }
 
@@ -57,6 +76,14 @@ fn email() -> Value {
 
 fn quantity() -> Value {
     json!({ "type": "integer", "minimum": 1, "maximum": MAX_QUANTITY })
+}
+
+fn line_number() -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": MAX_LINE })
+}
+
+fn one_of(words: &[&str]) -> Value {
+    json!({ "type": "string", "enum": words })
 }
 
 /// The key that every change has.
@@ -99,7 +126,8 @@ fn customer() -> Value {
             "id": text("A known customer"),
             "email": email(),
             "firstName": text(""),
-            "lastName": text("")
+            "lastName": text(""),
+            "phone": text("")
         }),
     );
     schema["anyOf"] = json!([{ "required": ["email"] }, { "required": ["id"] }]);
@@ -125,9 +153,88 @@ fn new_line() -> Value {
             "quantity": quantity(),
             "unitPrice": amount("The catalogue's price if absent"),
             "unitDiscount": amount("Taken off for each unit"),
-            "name": text("The catalogue's name if absent")
+            "name": text("The catalogue's name if absent"),
+            "tax": amount("On the whole line")
         }),
     )
+}
+
+fn shipping() -> Value {
+    reference("shipping", "")
+}
+
+fn shipping_definition() -> Value {
+    closed_object(
+        &[],
+        json!({
+            "carrier": text(""),
+            "service": text(""),
+            "price": amount(""),
+            "tax": amount(""),
+            "instructions": text("")
+        }),
+    )
+}
+
+fn payments() -> Value {
+    reference("payments", "Money that moved elsewhere")
+}
+
+fn payments_definition() -> Value {
+    let payment = closed_object(
+        &["reference", "method", "amount"],
+        json!({
+            "reference": text("Unique in the order"),
+            "method": one_of(&PaymentMethod::words()),
+            "amount": amount(""),
+            "status": with_description("Captured if absent", one_of(&RecordedStatus::words()))
+        }),
+    );
+    list("", payment, MAX_ENTRIES)
+}
+
+fn refunds() -> Value {
+    let refund = closed_object(
+        &["amount", "reference"],
+        json!({
+            "amount": amount(""),
+            "reference": text(""),
+            "reason": text(""),
+            "returnId": text("")
+        }),
+    );
+    list("Money paid back elsewhere", refund, MAX_ENTRIES)
+}
+
+fn line_edits() -> Value {
+    let edit = closed_object(
+        &["sku", "quantity"],
+        json!({
+            "sku": text(""),
+            "quantity": { "type": "integer", "minimum": 0, "maximum": MAX_QUANTITY },
+            "line": line_number(),
+            "unitPrice": amount(""),
+            "unitDiscount": amount(""),
+            "tax": amount(""),
+            "name": text("")
+        }),
+    );
+    let description =
+        "Lines with new values, before they ship; quantity 0 removes one, a new SKU adds one";
+    list(description, edit, MAX_LINES)
+}
+
+fn return_updates() -> Value {
+    let update = closed_object(
+        &["id", "status"],
+        json!({
+            "id": text(""),
+            "status": one_of(&ReturnStatus::words()),
+            "note": notes(),
+            "restockLocationId": text("Adds the received units to its stock")
+        }),
+    );
+    list("Next steps of returns", update, MAX_ENTRIES)
 }
 
 /// The order of `create-sales-order`.
@@ -147,7 +254,14 @@ pub(crate) fn new_order() -> Value {
             "notes": notes(),
             "subTotal": amount("Checked, if given"),
             "discountTotal": amount("Checked, if given"),
-            "total": amount("Checked, if given")
+            "total": amount("Checked, if given"),
+            "shipping": shipping(),
+            "orderDiscount": amount("Off the whole order"),
+            "orderTax": amount("Not stated by line"),
+            "taxIncluded": { "type": "boolean" },
+            "shippingTotal": amount("Checked, if given"),
+            "taxTotal": amount("Checked, if given"),
+            "payments": payments()
         }),
     )
 }
@@ -163,7 +277,12 @@ pub(crate) fn updates() -> Value {
             "billingAddress": address(),
             "tags": any_list("", text("")),
             "customFields": custom_fields(),
-            "notes": notes()
+            "notes": notes(),
+            "shipping": shipping(),
+            "lineItems": line_edits(),
+            "payments": payments(),
+            "refunds": refunds(),
+            "returns": return_updates()
         }),
     );
     schema["minProperties"] = json!(1);
@@ -174,9 +293,48 @@ pub(crate) fn updates() -> Value {
 pub(crate) fn line_quantities(description: &str) -> Value {
     let line = closed_object(
         &["sku", "quantity"],
-        json!({ "sku": text(""), "quantity": quantity() }),
+        json!({ "sku": text(""), "quantity": quantity(), "line": line_number() }),
     );
     list(description, line, MAX_LINES)
+}
+
+/// The returned units of `create-return`.
+pub(crate) fn return_lines() -> Value {
+    let line = closed_object(
+        &["sku", "quantity"],
+        json!({
+            "sku": text(""),
+            "quantity": quantity(),
+            "line": line_number(),
+            "reason": one_of(&ReturnReason::words())
+        }),
+    );
+    list("What came back", line, MAX_LINES)
+}
+
+/// The lines of the order that replaces returned goods.
+pub(crate) fn exchange_lines() -> Value {
+    let line = closed_object(
+        &["sku", "quantity"],
+        json!({ "sku": text(""), "quantity": quantity(), "unitPrice": amount("") }),
+    );
+    list(
+        "What the customer gets instead, as a new order; only with the outcome exchange",
+        line,
+        MAX_ENTRIES,
+    )
+}
+
+pub(crate) fn return_note() -> Value {
+    notes()
+}
+
+pub(crate) fn refund_amount() -> Value {
+    amount("What the customer is to get back; the price of the units if absent")
+}
+
+pub(crate) fn one_text() -> Value {
+    text("")
 }
 
 pub(crate) fn reason() -> Value {
@@ -192,29 +350,31 @@ pub(crate) fn location() -> Value {
 }
 
 pub(crate) fn outcome() -> Value {
-    json!({ "type": "string", "enum": ["refund", "exchange", "store-credit"], "description": "What the customer gets" })
+    with_description("What the customer gets", one_of(&ReturnOutcome::words()))
 }
 
-/// The filters that an entity may have, each with its schema.
-fn filter(name: &str) -> Value {
+/// Returns the schema of a filter of a query.
+fn filter(operation: OrderOperation, name: &str) -> Value {
+    let words = |words: &[&str]| list("", one_of(words), words.len());
     match name {
-        "statuses" => {
-            let words = OrderStatus::ALL.map(OrderStatus::word);
-            list("", json!({ "type": "string", "enum": words }), words.len())
-        }
+        "statuses" if operation == OrderOperation::GetReturns => words(&ReturnStatus::words()),
+        "statuses" => words(&OrderStatus::ALL.map(OrderStatus::word)),
+        "paymentStatuses" => words(&PaymentStatus::words()),
+        "outcomes" => words(&ReturnOutcome::words()),
+        "sort" => with_description("createdAt if absent", one_of(&SortOrder::words())),
         "emails" => list("", email(), MAX_FILTER),
-        "createdAtMin" | "createdAtMax" | "updatedAtMin" | "updatedAtMax" => {
-            json!({ "type": "string", "format": "date-time", "maxLength": 64 })
-        }
-        _ => list("", text(""), MAX_FILTER),
+        "phones" => reference("texts", "At least 7 digits each"),
+        name if TIME_FILTERS.contains(&name) => reference("time", ""),
+        _ => reference("texts", ""),
     }
 }
 
-/// The arguments of a query with these filters.
-pub(crate) fn query(filters: &[&str]) -> Value {
-    let mut properties: Map<String, Value> = filters
-        .iter()
-        .map(|name| ((*name).to_owned(), filter(name)))
+/// Returns the schema of the arguments of a query.
+pub(crate) fn query(operation: OrderOperation) -> Value {
+    let (common, declared) = filter_names(operation);
+    let names = common.iter().chain(declared).chain(&TIME_FILTERS);
+    let mut properties: Map<String, Value> = names
+        .map(|name| ((*name).to_owned(), filter(operation, name)))
         .collect();
     let size = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_DEFAULT });
     properties.insert(String::from("pageSize"), size);

@@ -1,6 +1,6 @@
 //! The typed failures of the order tools. `faults.rs` maps them to codes.
 
-use crate::model::OrderStatus;
+use crate::model::{OrderStatus, ReturnStatus, UnsupportedPart};
 use candor_fault::Cause;
 use candor_guard::retry::{RetryAdvice, Retryable};
 use candor_street::CallStopped;
@@ -34,6 +34,22 @@ pub enum OrderRule {
     Cursor,
     /// An order that is shipped has a shipping address.
     ShippingAddress,
+    /// A discount off the whole order does not exceed what the lines come to.
+    OrderDiscount,
+    /// A tax is not larger than the amount that it belongs to.
+    Tax,
+    /// A line number names a line of the SKU, and is given if the SKU has several lines.
+    Line,
+    /// An edit leaves at least one line.
+    Lines,
+    /// Replacements are for the outcome `exchange`.
+    Outcome,
+    /// Stock is added when goods are received.
+    Restock,
+    /// A phone number has enough digits to be looked up.
+    Phone,
+    /// An order holds a limited number of entries.
+    EntryLimit,
 }
 
 /// An argument that breaks an [`OrderRule`].
@@ -80,6 +96,17 @@ pub enum RefusalReason {
     BackendRefused,
     /// Changes require the server's write token.
     WriteTokenRequired,
+    ReturnNotFound,
+    /// The return's status does not allow this step.
+    InvalidReturnState,
+    /// More would be paid back than was paid, or than the order came to.
+    RefundExceedsPaid,
+    /// The order has another payment or refund with this reference.
+    PaymentReferenceConflict,
+    /// The stored outcome was erased together with the customer's data.
+    CustomerErased,
+    /// The client may not call this tool.
+    ScopeRequired,
     /// An identifier of the order system itself: capitals, digits and underscores.
     #[serde(rename = "Own")]
     Custom(String),
@@ -105,7 +132,9 @@ impl RefusalReason {
     pub(crate) const fn leaves_key_free(&self) -> bool {
         matches!(
             self,
-            RefusalReason::AdapterUnauthorized | RefusalReason::WriteTokenRequired
+            RefusalReason::AdapterUnauthorized
+                | RefusalReason::WriteTokenRequired
+                | RefusalReason::ScopeRequired
         )
     }
 }
@@ -123,6 +152,17 @@ pub struct OrderRefusal {
     /// The number of units that would be possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<i64>,
+    /// The amount that would be possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available_amount: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_status: Option<ReturnStatus>,
+    /// The scope that the client lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The tool that the client may not call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
 }
 
 impl From<RefusalReason> for OrderRefusal {
@@ -132,6 +172,10 @@ impl From<RefusalReason> for OrderRefusal {
             field: None,
             status: None,
             available: None,
+            available_amount: None,
+            return_status: None,
+            scope: None,
+            tool: None,
         }
     }
 }
@@ -152,6 +196,18 @@ impl OrderRefusal {
     /// Sets the number of units that would be possible.
     pub fn having(mut self, available: i64) -> OrderRefusal {
         self.available = Some(available);
+        self
+    }
+
+    /// Sets the amount that would be possible.
+    pub fn having_amount(mut self, available: String) -> OrderRefusal {
+        self.available_amount = Some(available);
+        self
+    }
+
+    /// Sets the return's status.
+    pub fn in_return_status(mut self, status: ReturnStatus) -> OrderRefusal {
+        self.return_status = Some(status);
         self
     }
 }
@@ -207,6 +263,8 @@ pub enum Failure {
     /// The breaker is open: the order system failed repeatedly and is not called for this time.
     BreakerOpen(Duration),
     Unsupported,
+    /// The order system offers the operation, but not this part of the request.
+    UnsupportedPart(UnsupportedPart),
     /// The call was cancelled before its change began.
     CallStopped(CallStopped),
     /// A defect of this program or of its data.
@@ -253,6 +311,7 @@ impl Retryable for Failure {
             | Failure::Final(..)
             | Failure::BreakerOpen(_)
             | Failure::Unsupported
+            | Failure::UnsupportedPart(_)
             | Failure::CallStopped(_)
             | Failure::Internal(..) => RetryAdvice::Never,
         }

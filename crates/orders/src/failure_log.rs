@@ -211,6 +211,7 @@ impl Failure {
             Failure::BreakerOpen(_)
             | Failure::Waited(_)
             | Failure::Unsupported
+            | Failure::UnsupportedPart(_)
             | Failure::CallStopped(_) => None,
         }
     }

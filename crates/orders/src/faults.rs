@@ -5,6 +5,7 @@ use crate::dialect::{KeyState, Orders};
 use crate::failure::{
     Failure, FinalFailure, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
 };
+use crate::model::UnsupportedPart;
 use candor_fault::Dialect as _;
 use candor_fault::{
     ArgumentPath, Cause, ClientText, Effect, Fault, Fixed, PathStep, Raise, Refusal, Retry,
@@ -63,6 +64,7 @@ impl Failure {
                 )
                 .after(after),
             Failure::Unsupported => codes::NotImplemented.fault(),
+            Failure::UnsupportedPart(part) => unsupported_part(part),
             Failure::CallStopped(stopped) => stopped.into(),
             Failure::Internal(what, cause) => Orders::adopt(Refusal::Panicked {
                 cause: Cause::Data(json!({ "what": what, "cause": cause })),
@@ -84,7 +86,7 @@ impl Failure {
                 codes::Timeout.row()
             }
             Failure::Unavailable(..) | Failure::BreakerOpen(_) => codes::BackendUnavailable.row(),
-            Failure::Unsupported => codes::NotImplemented.row(),
+            Failure::Unsupported | Failure::UnsupportedPart(_) => codes::NotImplemented.row(),
             Failure::Internal(..) => candor_fault::codes::wire::InternalError.row(),
         };
         row.code.number()
@@ -102,6 +104,26 @@ pub(crate) fn original_error(failure: &Failure) -> Option<String> {
         _ => return None,
     };
     Some(describe_reason(&refusal.reason).0.to_owned())
+}
+
+/// Returns the fault of a part of a request that the order system does not support.
+fn unsupported_part(part: UnsupportedPart) -> Fault<Orders> {
+    let (name, word) = match part {
+        UnsupportedPart::Feature(feature) => ("feature", feature.word()),
+        UnsupportedPart::Filter(filter) => ("filter", filter),
+    };
+    let remedy = match part {
+        UnsupportedPart::Feature(_) => {
+            "Leave out the members of `details.context.feature`; this order system does not have them."
+        }
+        UnsupportedPart::Filter(_) => {
+            "Leave out the filter in `details.context.filter`; this order system does not have it."
+        }
+    };
+    let fault = codes::NotImplemented.fault().with_remedy(remedy);
+    fault.with_facts(|facts| {
+        facts.context.insert(name.to_owned(), word.into());
+    })
 }
 
 /// Adapts the remedy of a query's failure: a query has no key to send again.
@@ -126,9 +148,11 @@ fn with_optional_cause(fault: Fault<Orders>, cause: Option<Box<Cause>>) -> Fault
 /// Returns the code of an argument that breaks a rule.
 pub(crate) fn rule_code(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
     match rule {
-        OrderRule::Amount | OrderRule::Places | OrderRule::Instant | OrderRule::Cursor => {
-            codes::InvalidFormat
-        }
+        OrderRule::Amount
+        | OrderRule::Places
+        | OrderRule::Instant
+        | OrderRule::Cursor
+        | OrderRule::Phone => codes::InvalidFormat,
         OrderRule::ShippingAddress => codes::MissingField,
         OrderRule::Digits
         | OrderRule::Discount
@@ -136,7 +160,14 @@ pub(crate) fn rule_code(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
         | OrderRule::Currency
         | OrderRule::CatalogueCurrency
         | OrderRule::Country
-        | OrderRule::Range => codes::Validation,
+        | OrderRule::Range
+        | OrderRule::OrderDiscount
+        | OrderRule::Tax
+        | OrderRule::Line
+        | OrderRule::Lines
+        | OrderRule::Outcome
+        | OrderRule::Restock
+        | OrderRule::EntryLimit => codes::Validation,
     }
 }
 
@@ -166,7 +197,7 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
         OrderRule::Total => (
             "total",
             " is not what the lines come to",
-            "Leave the totals out, or compute them: quantity times price, less quantity times discount.",
+            "Leave the totals out, or compute them: prices less discounts, plus shipping, plus tax unless it is included.",
         ),
         OrderRule::Currency => (
             "currency",
@@ -202,6 +233,46 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
             "required",
             " is required: the order has no address to ship to",
             "Set updates.shippingAddress with update-order, then fulfil the order again.",
+        ),
+        OrderRule::OrderDiscount => (
+            "discount",
+            " makes the discounts larger than the prices",
+            "Take off no more than the subTotal, unit discounts included.",
+        ),
+        OrderRule::Tax => (
+            "tax",
+            " is larger than the amount that it belongs to",
+            "Send a tax that is at most the discounted amount of its line, or the price of the shipping.",
+        ),
+        OrderRule::Line => (
+            "line",
+            " must be the number of a line of this SKU, and is needed if the SKU stands in several lines",
+            "Read the order with get-orders and send the `line` of one of its lines together with that line's SKU.",
+        ),
+        OrderRule::Lines => (
+            "lines",
+            " would leave the order without a line",
+            "To end the order, use cancel-order.",
+        ),
+        OrderRule::Outcome => (
+            "outcome",
+            " needs the outcome `exchange`",
+            "Send the outcome `exchange`, or leave exchangeLineItems out.",
+        ),
+        OrderRule::Restock => (
+            "restock",
+            " is for goods that are received",
+            "Send restockLocationId with the status `received` only.",
+        ),
+        OrderRule::Phone => (
+            "phone",
+            " has fewer than 7 digits",
+            "Send at least the last 7 digits of the phone number; leading zeros do not count.",
+        ),
+        OrderRule::EntryLimit => (
+            "maxItems",
+            " would be more than 100 entries of the order",
+            "An order holds at most 100 payments and 100 refunds; record further ones in the order's notes.",
         ),
     }
 }
@@ -275,7 +346,7 @@ pub(crate) fn with_rule_remedy(fault: Fault<Orders>) -> Fault<Orders> {
 }
 
 /// Every refusal reason that this server names itself.
-const NAMED_REASONS: [RefusalReason; 16] = [
+const NAMED_REASONS: [RefusalReason; 22] = [
     RefusalReason::OrderNotFound,
     RefusalReason::SkuNotFound,
     RefusalReason::CustomerNotFound,
@@ -292,6 +363,12 @@ const NAMED_REASONS: [RefusalReason; 16] = [
     RefusalReason::OutcomeUnknown,
     RefusalReason::BackendRefused,
     RefusalReason::WriteTokenRequired,
+    RefusalReason::ReturnNotFound,
+    RefusalReason::InvalidReturnState,
+    RefusalReason::RefundExceedsPaid,
+    RefusalReason::PaymentReferenceConflict,
+    RefusalReason::CustomerErased,
+    RefusalReason::ScopeRequired,
 ];
 
 impl RefusalReason {
@@ -393,6 +470,36 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
             "this server takes changes only with its write token",
             "Ask the owner of the server for the write token; reading works without it.",
         ),
+        RefusalReason::ReturnNotFound => (
+            "RETURN_NOT_FOUND",
+            "the order has no return with this id",
+            "Look the returns of the order up with get-returns and orderIds, then call again with a new idempotencyKey.",
+        ),
+        RefusalReason::InvalidReturnState => (
+            "INVALID_RETURN_STATE",
+            "the return's status does not allow this step",
+            "Look at `details.context.returnStatus`: requested goods are received or declined, received ones completed or declined. Call again with a new idempotencyKey.",
+        ),
+        RefusalReason::RefundExceedsPaid => (
+            "REFUND_EXCEEDS_PAID",
+            "more would be paid back than there is to pay back",
+            "Refund no more than `details.context.availableAmount`, with a new idempotencyKey.",
+        ),
+        RefusalReason::PaymentReferenceConflict => (
+            "PAYMENT_REFERENCE_CONFLICT",
+            "the order already has an entry with this reference",
+            "Read the order with get-orders: the entry may be recorded already. Otherwise send another reference with a new idempotencyKey.",
+        ),
+        RefusalReason::CustomerErased => (
+            "CUSTOMER_ERASED",
+            "the outcome of this call was erased together with the customer's data",
+            "The change was made once and its answer is gone. Read what is left of the order with get-orders; for another wish use a new idempotencyKey.",
+        ),
+        RefusalReason::ScopeRequired => (
+            "SCOPE_REQUIRED",
+            "this client may not call this tool",
+            "Ask the owner of the server for the scope in `details.context.scope` or the tool in `details.context.tool`.",
+        ),
         RefusalReason::Custom(name) => (
             name,
             "the order system refused the call",
@@ -425,6 +532,13 @@ fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders>
             ("field", refused.field.map(Value::from)),
             ("status", refused.status.map(|status| status.word().into())),
             ("available", refused.available.map(Value::from)),
+            ("availableAmount", refused.available_amount.map(Value::from)),
+            (
+                "returnStatus",
+                refused.return_status.map(|status| status.word().into()),
+            ),
+            ("scope", refused.scope.map(Value::from)),
+            ("tool", refused.tool.map(Value::from)),
         ];
         let known = more
             .into_iter()

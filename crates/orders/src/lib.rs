@@ -21,7 +21,7 @@ pub use adapter::{
     Adapter, AdapterFuture, Corrections, DEADLINE, IdempotencyKey, OmissionReason, OmittedEntity,
     OrderOperation, Request, RequestContext, Response,
 };
-pub use argument_schemas::{MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
+pub use argument_schemas::{MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
 pub use cursor::{MAX_CURSOR, MAX_POSITION};
 pub use dialect::REGISTRY;
 pub use failure::{

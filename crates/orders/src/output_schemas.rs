@@ -1,8 +1,11 @@
-//! The JSON Schemas of the tools' answers. They are published as `outputSchema`, and answers of
-//! adapters are validated against them.
+//! The JSON Schemas of entities, against which answers of adapters are validated, and of the
+//! envelopes around them, which are published as `outputSchema`.
 
 use crate::OrderOperation;
-use crate::model::OrderStatus;
+use crate::model::{
+    OrderStatus, PaymentMethod, PaymentStatus, RecordedStatus, ReturnOutcome, ReturnReason,
+    ReturnStatus,
+};
 use serde_json::{Value, json};
 
 /// Returns the schema of an object with required and optional members.
@@ -41,6 +44,10 @@ fn list(items: Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
+fn one_of(words: &[&str]) -> Value {
+    json!({ "enum": words })
+}
+
 fn texts() -> Value {
     list(text())
 }
@@ -67,7 +74,7 @@ fn address() -> Value {
 }
 
 fn contact() -> Value {
-    json!({ "email": text(), "firstName": text(), "lastName": text() })
+    json!({ "email": text(), "firstName": text(), "lastName": text(), "phone": text() })
 }
 
 fn order() -> Value {
@@ -81,7 +88,7 @@ fn order() -> Value {
             "cancelledQuantity": count(),
             "returnedQuantity": count()
         }),
-        json!({ "name": text() }),
+        json!({ "line": line_number(), "name": text(), "tax": amount() }),
     );
     let mut customer = contact();
     customer["id"] = text();
@@ -104,8 +111,59 @@ fn order() -> Value {
             "tags": texts(),
             "customFields": list(shape(json!({ "name": text(), "value": text() }), json!({}))),
             "notes": text(),
-            "cancelReason": text()
+            "cancelReason": text(),
+            "orderNumber": text(),
+            "shipping": shipping(),
+            "exchangeFor": text(),
+            "orderDiscount": amount(),
+            "shippingTotal": amount(),
+            "orderTax": amount(),
+            "taxTotal": amount(),
+            "taxIncluded": { "type": "boolean" },
+            "payments": list(payment()),
+            "refunds": list(refund()),
+            "paidTotal": amount(),
+            "refundedTotal": amount(),
+            "paymentStatus": one_of(&PaymentStatus::words())
         }),
+    )
+}
+
+fn line_number() -> Value {
+    json!({ "type": "integer", "minimum": 1 })
+}
+
+fn shipping() -> Value {
+    shape(
+        json!({}),
+        json!({
+            "carrier": text(),
+            "service": text(),
+            "price": amount(),
+            "tax": amount(),
+            "instructions": text()
+        }),
+    )
+}
+
+fn payment() -> Value {
+    shape(
+        json!({
+            "id": text(),
+            "reference": text(),
+            "method": one_of(&PaymentMethod::words()),
+            "amount": amount(),
+            "status": one_of(&RecordedStatus::words()),
+            "at": instant()
+        }),
+        json!({}),
+    )
+}
+
+fn refund() -> Value {
+    shape(
+        json!({ "id": text(), "amount": amount(), "reference": text(), "at": instant() }),
+        json!({ "reason": text(), "returnId": text() }),
     )
 }
 
@@ -117,19 +175,30 @@ fn fulfillment() -> Value {
     let line = shape(line_quantity(), json!({ "locationId": text() }));
     shape(
         stamped(json!({ "id": text(), "orderId": text(), "lineItems": list(line) })),
-        json!({ "trackingNumbers": texts() }),
+        json!({ "trackingNumbers": texts(), "carrier": text(), "service": text() }),
     )
 }
 
 fn returned() -> Value {
+    let reason = one_of(&ReturnReason::words());
+    let line = shape(
+        line_quantity(),
+        json!({ "line": line_number(), "reason": reason }),
+    );
     shape(
         stamped(json!({
             "id": text(),
             "orderId": text(),
-            "outcome": { "enum": ["refund", "exchange", "store-credit"] },
-            "lineItems": list(shape(line_quantity(), json!({})))
+            "outcome": one_of(&ReturnOutcome::words()),
+            "lineItems": list(line)
         })),
-        json!({}),
+        json!({
+            "status": one_of(&ReturnStatus::words()),
+            "note": text(),
+            "refundAmount": amount(),
+            "exchangeOrderId": text(),
+            "restockLocationId": text()
+        }),
     )
 }
 
@@ -187,14 +256,51 @@ pub(crate) fn entity(operation: OrderOperation) -> Value {
     }
 }
 
-/// Returns the schema of an operation's answer.
-pub(crate) fn answer(operation: OrderOperation) -> Value {
-    let member = operation.member();
-    if operation.changes() {
-        return shape(json!({ member: entity(operation) }), json!({}));
+/// Returns the members that identify an entity in an operation's answer.
+const fn identifiers(operation: OrderOperation) -> &'static [&'static str] {
+    match operation {
+        OrderOperation::FulfillOrder
+        | OrderOperation::GetFulfillments
+        | OrderOperation::CreateReturn
+        | OrderOperation::GetReturns => &["id", "orderId"],
+        OrderOperation::GetVariants => &["id", "sku"],
+        OrderOperation::GetInventory => &["sku", "locationId"],
+        _ => &["id"],
     }
-    shape(
-        json!({ member: list(entity(operation)), "nextCursor": { "type": ["string", "null"] } }),
-        json!({}),
-    )
+}
+
+/// Returns the schema of an operation's answer as clients see it: the identifiers of its entities.
+pub(crate) fn envelope(operation: OrderOperation) -> Value {
+    let names = identifiers(operation);
+    let members = names.iter().map(|name| ((*name).to_owned(), text()));
+    let entity = shape(Value::Object(members.collect()), json!({}));
+    let member = operation.member();
+    match operation.changes() {
+        true => json!({ "required": [member], "properties": { member: entity } }),
+        false => json!({
+            "required": [member, "nextCursor"],
+            "properties": { member: list(entity), "nextCursor": { "type": ["string", "null"] } }
+        }),
+    }
+}
+
+/// Returns the files with the complete schemas of entities: name, title, schema.
+pub(crate) fn entity_files() -> [(&'static str, &'static str, Value); 7] {
+    [
+        ("orders.order", "Orders: an order", order()),
+        ("orders.fulfillment", "Orders: a fulfilment", fulfillment()),
+        ("orders.return", "Orders: a return", returned()),
+        ("orders.customer", "Orders: a customer", customer()),
+        ("orders.product", "Orders: a product", product()),
+        (
+            "orders.product-variant",
+            "Orders: a variant of a product",
+            variant(),
+        ),
+        (
+            "orders.inventory",
+            "Orders: stock of a SKU at a location",
+            inventory(),
+        ),
+    ]
 }

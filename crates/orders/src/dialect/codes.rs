@@ -69,6 +69,30 @@ pub static ORIGINAL_ERRORS: &[Reason] = &[
         name: "WRITE_TOKEN_REQUIRED",
         meaning: "The server takes changes only with its write token.",
     },
+    Reason {
+        name: "RETURN_NOT_FOUND",
+        meaning: "The order has no return with this id.",
+    },
+    Reason {
+        name: "INVALID_RETURN_STATE",
+        meaning: "The return's status does not allow this step.",
+    },
+    Reason {
+        name: "REFUND_EXCEEDS_PAID",
+        meaning: "More would be paid back than was paid, or than the order came to.",
+    },
+    Reason {
+        name: "PAYMENT_REFERENCE_CONFLICT",
+        meaning: "The order already has a payment or a refund with this reference.",
+    },
+    Reason {
+        name: "CUSTOMER_ERASED",
+        meaning: "The stored outcome was erased together with the customer's data.",
+    },
+    Reason {
+        name: "SCOPE_REQUIRED",
+        meaning: "The client's scopes or tools do not include this call.",
+    },
 ];
 
 candor_fault::registry! {

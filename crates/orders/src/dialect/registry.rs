@@ -1,6 +1,7 @@
 //! The orders dialect as data: its codes, its schemas and its page in `docs/errors`.
 
 use super::{Orders, codes, schemas};
+use crate::output_schemas;
 use candor_fault::{
     AnyFault, Cause, Dialect as _, Effect, ErrorPage, Fault, Form, OpenAnswers, PageExample,
     Refusal, Registry, Retry, SchemaFile, Violations, argument_below_one, missing_argument,
@@ -32,7 +33,7 @@ pub static REGISTRY: Registry = Registry {
 };
 
 fn schema_files() -> Vec<SchemaFile> {
-    vec![
+    let mut files = vec![
         SchemaFile::new("orders.error", "Orders: a JSON-RPC error", schemas::error()),
         SchemaFile::new(
             "orders.response",
@@ -49,7 +50,10 @@ fn schema_files() -> Vec<SchemaFile> {
             "Orders: a failing result",
             schemas::result(),
         ),
-    ]
+    ];
+    let entities = output_schemas::entity_files();
+    files.extend(entities.map(|(name, title, schema)| SchemaFile::new(name, title, schema)));
+    files
 }
 
 fn examples() -> Vec<PageExample> {

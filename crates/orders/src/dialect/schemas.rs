@@ -17,9 +17,23 @@ pub fn response() -> Value {
     schema
 }
 
-/// Returns the schema of `structuredContent` of a failing result. A tool's `outputSchema` must admit it.
+/// Returns the schema of `structuredContent` of a failing result.
 pub fn failure() -> Value {
     object(&["error"], json!({ "error": any_response() }))
+}
+
+/// Returns the part of [`failure`] that a tool's `outputSchema` states.
+pub fn failure_envelope() -> Value {
+    let error = json!({
+        "type": "object",
+        "required": ["code", "message", "retryable"],
+        "properties": {
+            "code": { "type": "integer" },
+            "message": { "type": "string" },
+            "retryable": { "type": "boolean" },
+        },
+    });
+    json!({ "required": ["error"], "properties": { "error": error } })
 }
 
 /// Returns the schema of a failing result: the ErrorResponse in the text block, in `structuredContent` and as `error`.

@@ -179,10 +179,10 @@ impl AdapterErrorBody {
             _ => RefusalReason::BackendRefused,
         });
         OrderRefusal {
-            reason,
             field: self.context.field.clone(),
             status: self.context.status,
             available: self.context.available,
+            ..reason.into()
         }
     }
 }
@@ -195,7 +195,9 @@ fn parse_reason(code: &str) -> Option<RefusalReason> {
             | RefusalReason::InvalidAdapterResponse
             | RefusalReason::OutcomeUnknown
             | RefusalReason::BackendRefused
-            | RefusalReason::WriteTokenRequired,
+            | RefusalReason::WriteTokenRequired
+            | RefusalReason::CustomerErased
+            | RefusalReason::ScopeRequired,
         ) => None,
         other => other,
     }

@@ -111,6 +111,9 @@ impl HttpAdapter {
         if !offered.operations.contains(&operation) {
             return Err(Failure::Unsupported);
         }
+        if let Some(part) = request.first_declared_part() {
+            return Err(Failure::UnsupportedPart(part));
+        }
         let body = serde_json::to_vec(request);
         let body =
             body.map_err(|error| Failure::Internal("a request", cause("JsonError", &error)))?;

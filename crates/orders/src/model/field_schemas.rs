@@ -86,8 +86,13 @@ pub(crate) fn notes() -> Value {
     json!({ "type": "string", "maxLength": MAX_NOTES, "allOf": pattern })
 }
 
+/// The definition that [`amount`] refers to.
+pub(crate) fn amount_definition() -> (&'static str, Value) {
+    ("amount", json!({ "type": "string", "pattern": AMOUNT }))
+}
+
 pub(crate) fn amount(description: &str) -> Value {
-    with_description(description, json!({ "type": "string", "pattern": AMOUNT }))
+    reference("amount", description)
 }
 
 /// Adds the description to the schema, unless it is empty.

@@ -1,13 +1,22 @@
 //! The requests of calls. A key's request is compared in this form with an earlier one.
 
-use super::{CustomField, DecimalAmount, OrderCustomer, OrderStatus, PostalAddress};
+use super::{
+    CustomField, DecimalAmount, OrderCustomer, OrderStatus, PaymentMethod, PostalAddress,
+    RecordedStatus, ReturnOutcome, ReturnReason, ReturnStatus,
+};
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
 /// The most units of a line.
 pub const MAX_QUANTITY: i64 = 1_000_000;
 
+/// The largest number of a line.
+pub const MAX_LINE: i64 = 1_000_000;
+
 type Quantity = Int<1, MAX_QUANTITY>;
+
+/// The number of a line of an order.
+pub type LineNumber = Int<1, MAX_LINE>;
 
 /// The arguments of `create-sales-order` without the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +58,64 @@ pub struct NewOrder {
     /// Checked against the lines if present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping: Option<NewShipping>,
+    /// An amount off the whole order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_discount: Option<DecimalAmount>,
+    /// Tax that is not stated by line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_tax: Option<DecimalAmount>,
+    /// False if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tax_included: Option<bool>,
+    /// Checked against the price of the shipping if present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping_total: Option<DecimalAmount>,
+    /// Checked against the taxes if present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tax_total: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payments: Option<Vec<NewPayment>>,
+}
+
+/// The delivery of an order, as a caller states it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewShipping {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tax: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+}
+
+/// Money that was received elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewPayment {
+    pub reference: String,
+    pub method: PaymentMethod,
+    pub amount: DecimalAmount,
+    /// Captured if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<RecordedStatus>,
+}
+
+/// Money that was paid back elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewRefund {
+    pub amount: DecimalAmount,
+    pub reference: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The return that is paid for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_id: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +132,9 @@ pub struct NewLineItem {
     /// The catalogue's name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The tax on the whole line. Zero if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tax: Option<DecimalAmount>,
 }
 
 /// The arguments of `update-order` without the key.
@@ -93,6 +163,49 @@ pub struct OrderUpdates {
     pub custom_fields: Option<Vec<CustomField>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// Sets the named members; the others stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping: Option<NewShipping>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_items: Option<Vec<LineEdit>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payments: Option<Vec<NewPayment>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refunds: Option<Vec<NewRefund>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Vec<ReturnUpdate>>,
+}
+
+/// The new values of a line, or a new line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineEdit {
+    pub sku: String,
+    /// Zero removes the line.
+    pub quantity: Int<0, MAX_QUANTITY>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_price: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_discount: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tax: Option<DecimalAmount>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// The next step of a return.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReturnUpdate {
+    pub id: String,
+    pub status: ReturnStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The location whose stock gets the units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restock_location_id: Option<String>,
 }
 
 /// A status that an update may set. The other tools set the others.
@@ -139,6 +252,10 @@ pub struct FulfillOrder {
     /// The location that ships the goods. If absent, any that has stock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
 }
 
 /// The arguments of `create-return` without the key.
@@ -146,39 +263,46 @@ pub struct FulfillOrder {
 #[serde(rename_all = "camelCase")]
 pub struct CreateReturn {
     pub order_id: String,
-    pub line_items: Vec<LineQuantity>,
+    pub line_items: Vec<ReturnLine>,
     pub outcome: ReturnOutcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The price of the returned units if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refund_amount: Option<DecimalAmount>,
+    /// The lines of the order that replaces the goods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_line_items: Option<Vec<ExchangeLine>>,
 }
 
-/// Units of one SKU. If an order has several lines of the SKU, they are used in their order.
+/// Units of one SKU. If an order has several lines of the SKU and none is named, they are used in
+/// their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineQuantity {
     pub sku: String,
     pub quantity: Quantity,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineNumber>,
 }
 
-/// The compensation of a customer for returned goods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReturnOutcome {
-    Refund,
-    Exchange,
-    StoreCredit,
+/// Returned units of one SKU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReturnLine {
+    pub sku: String,
+    pub quantity: Quantity,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<LineNumber>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ReturnReason>,
 }
 
-impl ReturnOutcome {
-    pub const fn word(self) -> &'static str {
-        match self {
-            ReturnOutcome::Refund => "refund",
-            ReturnOutcome::Exchange => "exchange",
-            ReturnOutcome::StoreCredit => "store-credit",
-        }
-    }
-
-    pub fn read(word: &str) -> Option<ReturnOutcome> {
-        use ReturnOutcome::{Exchange, Refund, StoreCredit};
-        [Refund, Exchange, StoreCredit]
-            .into_iter()
-            .find(|outcome| outcome.word() == word)
-    }
+/// A line of the order that replaces returned goods.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExchangeLine {
+    pub sku: String,
+    pub quantity: Quantity,
+    /// The catalogue's price if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_price: Option<DecimalAmount>,
 }

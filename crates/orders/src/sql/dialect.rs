@@ -87,6 +87,48 @@ impl SqlDialect {
         }
     }
 
+    /// Creates the source of order numbers. A file has one writer, which takes the next number from
+    /// the orders themselves.
+    pub(super) const fn create_order_numbers(self) -> Option<&'static str> {
+        match self {
+            SqlDialect::Sqlite => None,
+            SqlDialect::Postgres => Some("CREATE SEQUENCE order_numbers START 1001"),
+        }
+    }
+
+    /// Continues the order numbers after those of existing orders.
+    pub(super) const fn continue_order_numbers(self) -> Option<&'static str> {
+        match self {
+            SqlDialect::Sqlite => None,
+            SqlDialect::Postgres => Some(
+                "SELECT setval('order_numbers', (SELECT COALESCE(MAX(number), 1000) FROM orders) + 1, false)",
+            ),
+        }
+    }
+
+    /// An expression for the next order number. Numbers of orders that are rolled back may be
+    /// skipped.
+    pub(super) const fn next_order_number(self) -> &'static str {
+        match self {
+            SqlDialect::Sqlite => "(SELECT COALESCE(MAX(number), 1000) + 1 FROM orders)",
+            SqlDialect::Postgres => "nextval('order_numbers')",
+        }
+    }
+
+    /// A query for the next order numbers, as many as its argument.
+    pub(super) const fn next_order_numbers(self) -> &'static str {
+        match self {
+            SqlDialect::Sqlite => {
+                "WITH RECURSIVE following(step) AS
+                     (SELECT 1 UNION ALL SELECT step + 1 FROM following WHERE step < $1)
+                 SELECT (SELECT COALESCE(MAX(number), 1000) FROM orders) + step FROM following"
+            }
+            SqlDialect::Postgres => {
+                "SELECT nextval('order_numbers') FROM generate_series(1, $1) ORDER BY 1"
+            }
+        }
+    }
+
     /// Counts the tables of this program.
     pub(super) const fn count_our_tables(self) -> &'static str {
         match self {

@@ -1,11 +1,14 @@
 //! Checks what must hold in every store between two transactions.
 
-use super::connection::{dynamic_sql, sql};
+use super::connection::{dynamic_sql, placeholders, sql};
+use super::lookups::{self, LookupKeys};
+use super::order::OrderDetails;
 use super::store::{DatabaseUrl, Store, StoreError};
+use crate::model::{Currency, Money, RecordedStatus};
 use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection as _, Row as _};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The time that one statement may take.
@@ -19,7 +22,7 @@ const AT_ONCE: i64 = 4_096;
 
 /// Facts that hold for every row, each with a query that returns the names of the rows for which it
 /// does not hold.
-const FACTS: [(&str, &str); 13] = [
+const FACTS: [(&str, &str); 17] = [
     (
         "a variant has on hand what lies at all locations",
         "SELECT variants.sku FROM variants LEFT JOIN
@@ -65,10 +68,42 @@ const FACTS: [(&str, &str); 13] = [
         "an order has lines, and its sums are theirs",
         "SELECT orders.id FROM orders LEFT JOIN
              (SELECT order_id, CAST(SUM(quantity * unit_price) AS BIGINT) AS price,
-                 CAST(SUM(quantity * unit_discount) AS BIGINT) AS off
+                 CAST(SUM(quantity * unit_discount) AS BIGINT) AS off,
+                 CAST(SUM(tax) AS BIGINT) AS tax
               FROM order_lines GROUP BY order_id) AS sums ON sums.order_id = orders.id
-         WHERE sums.order_id IS NULL OR sums.price <> orders.sub_total OR sums.off <> orders.discount_total
-         OR orders.total <> orders.sub_total - orders.discount_total",
+         WHERE sums.order_id IS NULL OR sums.price <> orders.sub_total
+         OR sums.off + orders.order_discount <> orders.discount_total
+         OR sums.tax + orders.shipping_tax + orders.order_tax <> orders.tax_total
+         OR orders.discount_total > orders.sub_total OR orders.shipping_tax > orders.shipping_total
+         OR orders.total <> orders.sub_total - orders.discount_total + orders.shipping_total
+             + CASE orders.tax_included WHEN 0 THEN orders.tax_total ELSE 0 END",
+    ),
+    (
+        "no more is refunded than was paid, and the payment status follows from the sums",
+        "SELECT id FROM orders WHERE refunded_total < 0 OR refunded_total > paid_total
+         OR payment_status <> CASE
+             WHEN refunded_total > 0 AND refunded_total = paid_total THEN 'refunded'
+             WHEN refunded_total > 0 THEN 'partially-refunded'
+             WHEN paid_total >= total THEN 'paid'
+             WHEN paid_total > 0 THEN 'partially-paid'
+             ELSE 'unpaid' END",
+    ),
+    (
+        "an order has a number, and its lines were numbered before the next one",
+        "SELECT id FROM orders WHERE number < 1001 OR EXISTS
+             (SELECT 1 FROM order_lines WHERE order_id = orders.id AND line >= orders.next_line)",
+    ),
+    (
+        "the tax of a line is at most its amount",
+        "SELECT order_id FROM order_lines WHERE tax < 0
+         OR tax > quantity * (unit_price - unit_discount)",
+    ),
+    (
+        "a return has a known status and amount, and its exchange refers back to it",
+        "SELECT id FROM returns WHERE refund_amount < 0
+         OR status NOT IN ('requested', 'received', 'completed', 'declined')
+         UNION ALL SELECT id FROM orders WHERE exchange_for IS NOT NULL
+         AND exchange_for NOT IN (SELECT id FROM returns)",
     ),
     (
         "the status of an order is that of its lines",
@@ -127,6 +162,13 @@ pub async fn invariants(database: &DatabaseUrl) -> Result<Vec<String>, StoreErro
                 .into_iter()
                 .map(|name| format!("{name}: not true that {fact}")),
         );
+        let fact = "its payments come to its sums, and its names and phones find it";
+        let exceptions = find_wrong_details(&mut connection).await?;
+        found.extend(
+            exceptions
+                .into_iter()
+                .map(|name| format!("{name}: not true that {fact}")),
+        );
         connection.close().await?;
         Ok::<_, StoreError>(found)
     };
@@ -168,8 +210,13 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
         }
         let mut by_moves = MovedUnits::new();
         for (table, sent) in [("fulfillments", true), ("returns", false)] {
+            let counted = if sent {
+                ""
+            } else {
+                " AND status <> 'declined'"
+            };
             let moves = dynamic_sql(format!(
-                "SELECT order_id, details FROM {table} WHERE order_id > $1 AND order_id <= $2"
+                "SELECT order_id, details FROM {table} WHERE order_id > $1 AND order_id <= $2{counted}"
             ));
             let moves = moves.bind(after.clone()).bind(last.clone());
             for row in moves.fetch_all(&mut *connection).await? {
@@ -190,6 +237,81 @@ async fn find_wrong_moves(connection: &mut AnyConnection) -> Result<Vec<String>,
         found.extend(names);
         after = last;
     }
+}
+
+/// Returns the orders whose details contradict their payment sums or their keys in `lookups`.
+async fn find_wrong_details(connection: &mut AnyConnection) -> Result<Vec<String>, sqlx::Error> {
+    let mut found = Vec::new();
+    let mut after = String::new();
+    loop {
+        let rows = sql(
+            "SELECT id, name, currency, details, paid_total, refunded_total, created_at
+             FROM orders WHERE id > $1 ORDER BY id LIMIT $2",
+        );
+        let rows = rows.bind(after.clone()).bind(AT_ONCE);
+        let rows = rows.fetch_all(&mut *connection).await?;
+        let Some(last) = rows.last().filter(|_| found.len() < NAMED) else {
+            return Ok(found);
+        };
+        after = last.try_get(0)?;
+        for row in &rows {
+            let (id, details): (String, String) = (row.try_get(0)?, row.try_get(3)?);
+            let Ok(details) = serde_json::from_str::<OrderDetails>(&details) else {
+                found.push(id);
+                continue;
+            };
+            let name: Option<String> = row.try_get(1)?;
+            let sums = (row.try_get(4)?, row.try_get(5)?);
+            let currency = Currency::read(&row.try_get::<String, _>(2)?);
+            let created_at: i64 = row.try_get(6)?;
+            let keys = lookups::of_order(name.as_deref(), &details);
+            let missing = count_missing(connection, (&id, created_at), &keys).await?;
+            if currency.and_then(|currency| payment_sums(&details, currency)) != Some(sums)
+                || missing > 0
+            {
+                found.push(id);
+            }
+        }
+    }
+}
+
+/// Returns the captured and the refunded amount in the smallest unit.
+fn payment_sums(details: &OrderDetails, currency: Currency) -> Option<(i64, i64)> {
+    let minor = |text: &str| Money::parse(text, currency).ok().map(Money::minor);
+    let mut sums = (0, 0);
+    for payment in &details.payments {
+        let amount = minor(&payment.amount)?;
+        sums.0 += i64::from(payment.status == RecordedStatus::Captured) * amount;
+    }
+    for refund in &details.refunds {
+        sums.1 += minor(&refund.amount)?;
+    }
+    Some(sums)
+}
+
+/// Counts the keys of an order that are not in the table.
+async fn count_missing(
+    connection: &mut AnyConnection,
+    (id, created_at): (&str, i64),
+    keys: &LookupKeys,
+) -> Result<usize, sqlx::Error> {
+    if keys.is_empty() {
+        return Ok(0);
+    }
+    let names: BTreeSet<_> = keys.iter().map(|(key, _)| key).collect();
+    let rows = dynamic_sql(format!(
+        "SELECT key, value FROM lookups WHERE created_at = $1 AND id = $2 AND key IN ({})",
+        placeholders(names.len(), 3)
+    ));
+    let rows = rows.bind(created_at).bind(id.to_owned());
+    let rows = names
+        .iter()
+        .fold(rows, |query, key| query.bind((*key).clone()));
+    let mut found = LookupKeys::new();
+    for row in rows.fetch_all(&mut *connection).await? {
+        found.insert((row.try_get(0)?, row.try_get(1)?));
+    }
+    Ok(keys.difference(&found).count())
 }
 
 fn add(moved: &mut MovedUnits, row: &AnyRow, sent: bool) -> Result<(), sqlx::Error> {

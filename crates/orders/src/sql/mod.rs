@@ -11,6 +11,7 @@ mod import;
 mod invariants;
 mod keys;
 mod lanes;
+mod lookups;
 mod migrate;
 mod order;
 mod pending_change;
@@ -20,12 +21,13 @@ mod stock_changes;
 mod store;
 mod stored_details;
 mod tables;
+mod upgrade;
 
 pub use adapter::{COMMIT_GROUP, CONNECTIONS, KEEP_KEYS, READ_CONNECTIONS, SqlAdapter, SqlConfig};
 pub use import::{ImportCounts, ImportError, ImportReport, MAX_IMPORT, MAX_STOCK, import};
 pub use invariants::invariants;
 pub use lanes::MAX_WAITING_CHANGES;
-pub use migrate::{MigrationOutcome, currency, migrate};
+pub use migrate::{MigrationOutcome, currency, migrate, migration_statements};
 pub use seed::{MAX_SAMPLE_ORDERS, SampleCounts, SeedOptions, SeedReport, seed};
 pub use store::{DatabaseUrl, StoreError};
 

@@ -1,15 +1,15 @@
 //! Rows of orders and lines, and the entity that they become.
 
 use super::connection::{
-    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders,
+    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders, sql,
 };
 use super::errors::TransactionError;
 use crate::failure::Failure;
 use crate::model::{
-    Currency, CustomField, LineAmounts, LineItem, Money, Order, OrderCustomer, OrderStatus,
-    PostalAddress, UtcTime,
+    Currency, CustomField, LineAmounts, LineItem, Money, Order, OrderAmounts, OrderCustomer,
+    OrderStatus, Payment, PaymentStatus, PostalAddress, Refund, Shipping, Totals, UtcTime,
 };
-use candor_fault::Cause;
+use candor_fault::{Cause, to_json};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 
@@ -31,10 +31,16 @@ pub(super) struct OrderDetails {
     pub(super) notes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cancel_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shipping: Option<Shipping>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) payments: Vec<Payment>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) refunds: Vec<Refund>,
 }
 
 /// The columns of an order, in the order in which they are read.
-pub(super) const ORDER_COLUMNS: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at";
+pub(super) const ORDER_COLUMNS: &str = "orders.id, orders.external_id, orders.name, orders.status, orders.currency, orders.details, orders.sub_total, orders.discount_total, orders.total, orders.created_at, orders.updated_at, orders.number, orders.shipping_total, orders.shipping_tax, orders.order_discount, orders.order_tax, orders.tax_total, orders.tax_included, orders.paid_total, orders.refunded_total, orders.next_line, orders.exchange_for";
 
 /// A row of `orders`.
 #[derive(Debug, Clone)]
@@ -45,17 +51,26 @@ pub(super) struct OrderRow {
     pub(super) status: OrderStatus,
     pub(super) currency: Currency,
     pub(super) details: OrderDetails,
-    pub(super) sub_total: Money,
-    pub(super) discount_total: Money,
-    pub(super) total: Money,
+    pub(super) totals: Totals,
+    /// The amounts that `totals` is computed from, together with the lines.
+    pub(super) amounts: OrderAmounts,
+    pub(super) paid_total: Money,
+    pub(super) refunded_total: Money,
     pub(super) created_at: UtcTime,
     pub(super) updated_at: UtcTime,
+    /// The order number.
+    pub(super) number: i64,
+    /// The index of the next new line.
+    pub(super) next_line: i64,
+    /// The return that this order replaces goods of.
+    pub(super) exchange_for: Option<String>,
 }
 
 /// A row of `order_lines`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineRow {
     pub(super) order_id: String,
+    /// The index of the line, one less than its number in answers.
     pub(super) line: i64,
     pub(super) sku: String,
     pub(super) name: Option<String>,
@@ -65,6 +80,7 @@ pub(super) struct LineRow {
     pub(super) fulfilled: i64,
     pub(super) cancelled: i64,
     pub(super) returned: i64,
+    pub(super) tax: Money,
 }
 
 pub(super) fn corrupt_row(what: &'static str) -> Failure {
@@ -92,11 +108,27 @@ pub(super) fn order_row(row: &AnyRow) -> Result<OrderRow, Failure> {
         status: status.ok_or_else(|| corrupt_row("the database has an unknown status"))?,
         currency: currency.ok_or_else(|| corrupt_row("the database has an unknown currency"))?,
         details: get_json(row, 5)?,
-        sub_total: get_money(row, 6)?,
-        discount_total: get_money(row, 7)?,
-        total: get_money(row, 8)?,
+        totals: Totals {
+            sub_total: get_money(row, 6)?,
+            discount_total: get_money(row, 7)?,
+            total: get_money(row, 8)?,
+            shipping_total: get_money(row, 12)?,
+            tax_total: get_money(row, 16)?,
+        },
+        amounts: OrderAmounts {
+            shipping_price: get_money(row, 12)?,
+            shipping_tax: get_money(row, 13)?,
+            order_discount: get_money(row, 14)?,
+            order_tax: get_money(row, 15)?,
+            tax_included: get_number(row, 17)? != 0,
+        },
         created_at: get_time(row, 9)?,
         updated_at: get_time(row, 10)?,
+        number: get_number(row, 11)?,
+        paid_total: get_money(row, 18)?,
+        refunded_total: get_money(row, 19)?,
+        next_line: get_number(row, 20)?,
+        exchange_for: get_optional_text(row, 21)?,
     })
 }
 
@@ -109,7 +141,7 @@ pub(super) async fn lines(
         return Ok(Vec::new());
     }
     let statement = format!(
-        "SELECT order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned
+        "SELECT order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned, tax
          FROM order_lines WHERE order_id IN ({}) ORDER BY order_id, line",
         placeholders(ids.len(), 1)
     );
@@ -129,6 +161,7 @@ pub(super) async fn lines(
             fulfilled: get_number(row, 7)?,
             cancelled: get_number(row, 8)?,
             returned: get_number(row, 9)?,
+            tax: get_money(row, 10)?,
         })
     });
     read.collect::<Result<_, Failure>>()
@@ -146,16 +179,24 @@ impl LineRow {
             quantity: self.quantity,
             unit_price: self.unit_price,
             unit_discount: self.unit_discount,
+            tax: self.tax,
         }
+    }
+
+    /// Returns the number of the line in answers.
+    pub(super) const fn number(&self) -> i64 {
+        self.line + 1
     }
 
     fn into_entity(self, currency: Currency) -> LineItem {
         LineItem {
+            line: Some(self.number()),
             sku: self.sku,
             name: self.name,
             quantity: self.quantity,
             unit_price: self.unit_price.text(currency),
             unit_discount: self.unit_discount.text(currency),
+            tax: Some(self.tax.text(currency)),
             fulfilled_quantity: self.fulfilled,
             cancelled_quantity: self.cancelled,
             returned_quantity: self.returned,
@@ -164,12 +205,26 @@ impl LineRow {
 }
 
 impl OrderRow {
+    /// Returns the state of the order's payments.
+    pub(super) fn payment_status(&self) -> PaymentStatus {
+        PaymentStatus::of(
+            self.totals.total.minor(),
+            self.paid_total.minor(),
+            self.refunded_total.minor(),
+        )
+    }
+
     /// Returns the entity of the order with its lines.
     pub(super) fn into_entity(self, lines: impl IntoIterator<Item = LineRow>) -> Order {
         let currency = self.currency;
+        let payment_status = self.payment_status();
+        let (totals, amounts) = (self.totals, self.amounts);
         let details = self.details;
+        let shown = |money: Money| Some(money.text(currency));
+        let if_any = |money: Money| (money > Money::default()).then(|| money.text(currency));
         Order {
             id: self.id,
+            order_number: Some(self.number.to_string()),
             external_id: self.external_id,
             name: self.name,
             status: self.status,
@@ -181,15 +236,58 @@ impl OrderRow {
             customer: details.customer,
             shipping_address: details.shipping_address,
             billing_address: details.billing_address,
+            shipping: details.shipping,
             tags: details.tags,
             custom_fields: details.custom_fields,
             notes: details.notes,
             cancel_reason: details.cancel_reason,
-            sub_total: self.sub_total.text(currency),
-            discount_total: self.discount_total.text(currency),
-            total: self.total.text(currency),
+            exchange_for: self.exchange_for,
+            sub_total: totals.sub_total.text(currency),
+            discount_total: totals.discount_total.text(currency),
+            order_discount: if_any(amounts.order_discount),
+            shipping_total: shown(totals.shipping_total),
+            order_tax: if_any(amounts.order_tax),
+            tax_total: shown(totals.tax_total),
+            tax_included: Some(amounts.tax_included),
+            total: totals.total.text(currency),
+            payments: Some(details.payments),
+            refunds: Some(details.refunds),
+            paid_total: shown(self.paid_total),
+            refunded_total: shown(self.refunded_total),
+            payment_status: Some(payment_status),
             created_at: self.created_at,
             updated_at: self.updated_at,
         }
     }
+}
+
+/// Stores everything of an order that can change, except its lines.
+pub(super) async fn save_order(
+    session: &mut DbConnection,
+    order_row: &OrderRow,
+) -> Result<(), TransactionError> {
+    let (totals, amounts) = (order_row.totals, order_row.amounts);
+    let statement = sql(
+        "UPDATE orders SET status = $1, name = $2, details = $3, updated_at = $4, sub_total = $5,
+             discount_total = $6, total = $7, shipping_total = $8, shipping_tax = $9,
+             tax_total = $10, paid_total = $11, refunded_total = $12, payment_status = $13,
+             next_line = $14 WHERE id = $15",
+    )
+    .bind(order_row.status.word())
+    .bind(order_row.name.clone())
+    .bind(to_json(&order_row.details))
+    .bind(order_row.updated_at.micros())
+    .bind(totals.sub_total.minor())
+    .bind(totals.discount_total.minor())
+    .bind(totals.total.minor())
+    .bind(amounts.shipping_price.minor())
+    .bind(amounts.shipping_tax.minor())
+    .bind(totals.tax_total.minor())
+    .bind(order_row.paid_total.minor())
+    .bind(order_row.refunded_total.minor())
+    .bind(order_row.payment_status().word())
+    .bind(order_row.next_line)
+    .bind(order_row.id.clone());
+    session.execute(statement).await?;
+    Ok(())
 }

@@ -78,6 +78,10 @@ impl DatabaseUrl {
         self.dialect
     }
 
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Returns the address of a PostgreSQL database, `postgres://user:password@host/database`. An
     /// unknown setting is refused: the client would log it with its value, which may be a password
     /// after a typing error.
@@ -229,6 +233,8 @@ pub enum StoreError {
     /// The database cannot be reached or queried.
     Unreachable(String),
     Empty,
+    /// The tables have an older format.
+    Older(i64),
     /// The tables were created by a newer program.
     Newer(i64),
     /// The tables belong to something else.
@@ -240,6 +246,10 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Unreachable(reason) => write!(out, "the database cannot be used: {reason}"),
             StoreError::Empty => out.write_str("the database has no tables for orders yet"),
+            StoreError::Older(format) => write!(
+                out,
+                "the tables have format {format}, and this program works with {FORMAT}"
+            ),
             StoreError::Newer(format) => write!(
                 out,
                 "the tables have format {format}, and this program knows {FORMAT}: it was made by a newer one"
@@ -379,6 +389,7 @@ pub(super) async fn read_currency(
     match format {
         None => return Err(StoreError::Foreign("they have no format")),
         Some(format) if format > FORMAT => return Err(StoreError::Newer(format)),
+        Some(format) if format < FORMAT => return Err(StoreError::Older(format)),
         Some(_) => {}
     }
     let currency = named("currency").await?;

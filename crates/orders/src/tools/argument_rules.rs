@@ -4,8 +4,10 @@
 use super::query::{ParsedQuery, QueryArguments, TimeFilters};
 use crate::failure::{OrderRule, RuleViolation};
 use crate::faults::violation;
-use crate::model::{AmountText, Currency, amount_violation};
-use crate::{OrderOperation, cursor};
+use crate::model::{
+    AmountText, CreateReturn, Currency, EntityQuery, ReturnOutcome, amount_violation, phone_digits,
+};
+use crate::{OrderOperation, Request, cursor};
 use candor_fault::Violations;
 use candor_street::JsonRef;
 use serde::Deserialize as _;
@@ -30,6 +32,29 @@ pub(super) fn check_updates(arguments: JsonRef<'_>) -> Violations {
     let mut broken = Vec::new();
     check_countries("updates", arguments.get_or_null("updates"), &mut broken);
     broken.iter().map(violation).collect()
+}
+
+/// Checks the rules between members of a request that every order system shares.
+pub(super) fn check_request(request: &Request) -> Result<(), RuleViolation> {
+    match request {
+        Request::Return(CreateReturn {
+            exchange_line_items: Some(_),
+            outcome,
+            ..
+        }) if *outcome != ReturnOutcome::Exchange => {
+            Err(RuleViolation::new("exchangeLineItems", OrderRule::Outcome))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that every phone number of a query has enough digits.
+pub(super) fn check_phones(query: EntityQuery) -> ParsedQuery {
+    let phones = query.filters.phones.as_deref().unwrap_or_default();
+    match phones.iter().all(|phone| phone_digits(phone).is_some()) {
+        true => Ok(query),
+        false => Err(RuleViolation::new("phones", OrderRule::Phone)),
+    }
 }
 
 /// Parses the arguments of a query, and checks its ranges and its cursor.
@@ -65,7 +90,11 @@ fn check_amounts(order: JsonRef<'_>, currency: Currency, broken: &mut Vec<RuleVi
         let field = |name| format!("order.lineItems.{index}.{name}");
         let (price, discount) = (line.get("unitPrice"), line.get("unitDiscount"));
         let (price, discount) = (price.and_then(text), discount.and_then(text));
+        let tax = line.get("tax").and_then(text);
         let mut amount = |name, text| check_amount(&field(name), text, currency, broken);
+        if let Some(tax) = tax.as_deref() {
+            amount("tax", tax);
+        }
         let price = price.as_deref().and_then(|text| amount("unitPrice", text));
         let discount = discount
             .as_deref()
@@ -78,12 +107,36 @@ fn check_amounts(order: JsonRef<'_>, currency: Currency, broken: &mut Vec<RuleVi
             broken.push(RuleViolation::new(field, OrderRule::Discount));
         }
     }
-    for name in ["subTotal", "discountTotal", "total"] {
+    for name in ORDER_AMOUNTS {
         if let Some(text) = order.get(name).and_then(text) {
             check_amount(&format!("order.{name}"), &text, currency, broken);
         }
     }
+    for name in ["price", "tax"] {
+        let shipping = order.get_or_null("shipping");
+        if let Some(text) = shipping.get(name).and_then(text) {
+            check_amount(&format!("order.shipping.{name}"), &text, currency, broken);
+        }
+    }
+    let payments = order.get_or_null("payments").items();
+    for (index, payment) in payments.enumerate() {
+        if let Some(text) = payment.get("amount").and_then(text) {
+            let field = format!("order.payments.{index}.amount");
+            check_amount(&field, &text, currency, broken);
+        }
+    }
 }
+
+/// The amounts of an order outside of its lines.
+const ORDER_AMOUNTS: [&str; 7] = [
+    "subTotal",
+    "discountTotal",
+    "total",
+    "orderDiscount",
+    "orderTax",
+    "shippingTotal",
+    "taxTotal",
+];
 
 fn text(value: JsonRef<'_>) -> Option<Cow<'_, str>> {
     value.as_str()

@@ -2,8 +2,8 @@
 
 use super::{Answer, argument_rules, with_answer_schema};
 use crate::argument_schemas::{
-    arguments, key, line_quantities, location, new_order, order_id, outcome, reason,
-    tracking_numbers, updates,
+    arguments, exchange_lines, key, line_quantities, location, new_order, one_text, order_id,
+    outcome, reason, refund_amount, return_lines, return_note, tracking_numbers, updates,
 };
 use crate::dialect::Orders;
 use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
@@ -56,7 +56,10 @@ async fn change(
     request: Request,
     cx: &CallContext,
 ) -> Result<Reply, Fault<Orders>> {
-    let response = server.ask(&request, Some(key), cx).await;
+    let response = match argument_rules::check_request(&request) {
+        Ok(()) => server.ask(&request, Some(key), cx).await,
+        Err(broken) => Err(broken.into()),
+    };
     let response = response.map_err(|failure| failure.fault(cx.mark.effect()))?;
     let answer = Answer {
         operation: request.operation(),
@@ -80,7 +83,7 @@ fn create() -> Tool<OrdersServer> {
 fn update() -> Tool<OrdersServer> {
     change_tool(
         OrderOperation::UpdateOrder,
-        "Set an order's status, addresses, name, tags, fields or notes. Not for shipping or cancelling: use fulfill-order or cancel-order.",
+        "Set an order's status, addresses, lines, name, tags, fields or notes, record payments and refunds, or move its returns. Not for shipping or cancelling: use fulfill-order or cancel-order.",
         (
             &["orderId", "updates"],
             json!({ "orderId": order_id(), "updates": updates() }),
@@ -116,7 +119,9 @@ fn fulfill() -> Tool<OrdersServer> {
                 "orderId": order_id(),
                 "lineItems": line_quantities("What to ship; everything open if absent"),
                 "trackingNumbers": tracking_numbers(),
-                "locationId": location()
+                "locationId": location(),
+                "carrier": one_text(),
+                "service": one_text()
             }),
         ),
         |arguments: FulfillOrder| Request::Fulfill(arguments),
@@ -126,13 +131,16 @@ fn fulfill() -> Tool<OrdersServer> {
 fn create_return() -> Tool<OrdersServer> {
     change_tool(
         OrderOperation::CreateReturn,
-        "Take back units that have shipped. Not for units that have not: use cancel-order.",
+        "Take back units that have shipped, and optionally order a replacement. Not for units that have not shipped: use cancel-order.",
         (
             &["orderId", "lineItems", "outcome"],
             json!({
                 "orderId": order_id(),
-                "lineItems": line_quantities("What came back"),
-                "outcome": outcome()
+                "lineItems": return_lines(),
+                "outcome": outcome(),
+                "note": return_note(),
+                "refundAmount": refund_amount(),
+                "exchangeLineItems": exchange_lines()
             }),
         ),
         |arguments: CreateReturn| Request::Return(arguments),

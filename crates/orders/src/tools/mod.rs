@@ -20,10 +20,14 @@ pub(crate) fn all() -> Vec<Tool<OrdersServer>> {
     change::all().into_iter().chain(query::all()).collect()
 }
 
-/// Adds the schema of the answer, including failures.
+/// Adds the schema of the answer's envelope, including that of failures. The complete schemas of
+/// entities and failures are files: a client that has them in its list would read twice as much.
 fn with_answer_schema(operation: OrderOperation, tool: Tool<OrdersServer>) -> Tool<OrdersServer> {
-    tool.with_output_schema(output_schemas::answer(operation), Some(schemas::failure()))
-        .open_world()
+    tool.with_output_schema(
+        output_schemas::envelope(operation),
+        Some(schemas::failure_envelope()),
+    )
+    .open_world()
 }
 
 /// The answer of an operation: its entities under their member, the next cursor of a page, and the

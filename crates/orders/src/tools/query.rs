@@ -3,8 +3,10 @@
 use super::{Answer, argument_rules, with_answer_schema};
 use crate::dialect::Orders;
 use crate::failure::{OrderRule, RuleViolation};
-use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, PAGE_DEFAULT};
-use crate::model::{OrderStatus, UtcTime};
+use crate::model::{
+    EntityQuery, Filters, MAX_PAGE_SIZE, OrderStatus, PAGE_DEFAULT, PaymentStatus, ReturnOutcome,
+    ReturnStatus, SortOrder, TIME_FILTERS, UtcTime,
+};
 use crate::server::OrdersServer;
 use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
 use candor_fault::Fault;
@@ -13,50 +15,35 @@ use candor_street::{CallContext, JsonRef, Reply, Tool};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The filters by creation and update time.
-pub(super) const TIMES: [&str; 4] = [
-    "createdAtMin",
-    "createdAtMax",
-    "updatedAtMin",
-    "updatedAtMax",
-];
-
 pub(super) fn all() -> [Tool<OrdersServer>; 7] {
     [
         query_tool(
             OrderOperation::GetOrders,
-            "Find orders by id, your own id, status, SKU, the customer's email or time; oldest first.",
-            &["ids", "externalIds", "statuses", "skus", "emails"],
+            "Find orders by id, number, name, status, SKU, tracking number, payment or time, or by the customer's id, email, name or phone; oldest first.",
         ),
         query_tool(
             OrderOperation::GetCustomers,
-            "Find customers by id, email or time; oldest first.",
-            &["ids", "emails"],
+            "Find customers by id, email, name, phone or time; oldest first.",
         ),
         query_tool(
             OrderOperation::GetProducts,
             "Find products by id, SKU or time; oldest first. For prices use get-product-variants.",
-            &["ids", "skus"],
         ),
         query_tool(
             OrderOperation::GetVariants,
             "Find variants, with SKU and price, by id, SKU, product or time; oldest first.",
-            &["ids", "skus", "productIds"],
         ),
         query_tool(
             OrderOperation::GetInventory,
             "Find stock by SKU, location or time. Reservations count for the SKU over all locations.",
-            &["skus", "locationIds"],
         ),
         query_tool(
             OrderOperation::GetFulfillments,
-            "Find what has shipped, by id, order or time; oldest first.",
-            &["ids", "orderIds"],
+            "Find what has shipped, by id, order, tracking number or time; oldest first.",
         ),
         query_tool(
             OrderOperation::GetReturns,
-            "Find what came back, by id, order or time; oldest first.",
-            &["ids", "orderIds"],
+            "Find what came back, by id, order, status, outcome or time; oldest first.",
         ),
     ]
 }
@@ -68,14 +55,51 @@ pub(super) fn all() -> [Tool<OrdersServer>; 7] {
 pub(super) struct QueryArguments {
     ids: Option<Vec<String>>,
     external_ids: Option<Vec<String>>,
-    statuses: Option<Vec<OrderStatus>>,
+    statuses: Option<Vec<StatusWord>>,
     skus: Option<Vec<String>>,
     emails: Option<Vec<String>>,
     order_ids: Option<Vec<String>>,
     product_ids: Option<Vec<String>>,
     location_ids: Option<Vec<String>>,
+    order_numbers: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+    tracking_numbers: Option<Vec<String>>,
+    customer_ids: Option<Vec<String>>,
+    customer_names: Option<Vec<String>>,
+    phones: Option<Vec<String>>,
+    payment_statuses: Option<Vec<PaymentStatus>>,
+    outcomes: Option<Vec<ReturnOutcome>>,
+    sort: Option<SortOrder>,
     page_size: Option<Int<1, MAX_PAGE_SIZE>>,
     cursor: Option<String>,
+}
+
+/// A status of an order or of a return, whichever the schema of the tool admits.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StatusWord {
+    Order(OrderStatus),
+    Return(ReturnStatus),
+}
+
+type StatusFilters = (Option<Vec<OrderStatus>>, Option<Vec<ReturnStatus>>);
+
+/// Returns the statuses of orders and of returns; a tool has one of them.
+fn split_statuses(operation: OrderOperation, words: Option<Vec<StatusWord>>) -> StatusFilters {
+    let Some(words) = words else {
+        return (None, None);
+    };
+    let (mut orders, mut returns) = (Vec::new(), Vec::new());
+    for word in words {
+        match word {
+            StatusWord::Order(status) => orders.push(status),
+            StatusWord::Return(status) => returns.push(status),
+        }
+    }
+    match operation {
+        OrderOperation::GetReturns => (None, Some(returns)),
+        _ => (Some(orders), None),
+    }
 }
 
 /// Sorts and deduplicates a list: neither order nor repetition matters to a filter.
@@ -87,12 +111,12 @@ fn set<T: Ord>(list: Option<Vec<T>>) -> Option<Vec<T>> {
     })
 }
 
-/// The filters by time, in the order of [`TIMES`], each with the instant that it is.
+/// The filters by time, in the order of [`TIME_FILTERS`], each with the instant that it is.
 pub(super) struct TimeFilters<'a>([(JsonRef<'a>, Option<UtcTime>); 4]);
 
 impl TimeFilters<'_> {
     pub(super) fn read(arguments: JsonRef<'_>) -> TimeFilters<'_> {
-        TimeFilters(TIMES.map(|name| {
+        TimeFilters(TIME_FILTERS.map(|name| {
             let value = arguments.get_or_null(name);
             (value, value.as_str().as_deref().and_then(UtcTime::read))
         }))
@@ -100,7 +124,7 @@ impl TimeFilters<'_> {
 
     /// Returns a violation for each range that ends before it starts.
     pub(super) fn inverted_ranges(&self) -> Vec<RuleViolation> {
-        let ranges = TIMES.chunks_exact(2).zip(self.0.chunks_exact(2));
+        let ranges = TIME_FILTERS.chunks_exact(2).zip(self.0.chunks_exact(2));
         let is_inverted = |times: &[(JsonRef<'_>, Option<UtcTime>)]| matches!(times, [(_, Some(min)), (_, Some(max))] if max < min);
         let inverted = ranges.filter(|(_, times)| is_inverted(times));
         inverted
@@ -115,7 +139,7 @@ impl TimeFilters<'_> {
     }
 
     fn instants(&self) -> Result<[Option<UtcTime>; 4], RuleViolation> {
-        let mut named = TIMES.iter().zip(&self.0);
+        let mut named = TIME_FILTERS.iter().zip(&self.0);
         let unread = named.find(|(_, (value, time))| value.is_string() && time.is_none());
         match unread {
             Some((name, _)) => Err(RuleViolation::new(*name, OrderRule::Instant)),
@@ -135,11 +159,12 @@ impl QueryArguments {
             updated_at_min,
             updated_at_max,
         ] = times.instants()?;
+        let (statuses, return_statuses) = split_statuses(operation, self.statuses);
         let small = |emails: Vec<String>| emails.iter().map(|one| one.to_lowercase()).collect();
         let filters = Filters {
             ids: set(self.ids),
             external_ids: set(self.external_ids),
-            statuses: set(self.statuses),
+            statuses: set(statuses),
             skus: set(self.skus),
             emails: set(self.emails.map(small)),
             order_ids: set(self.order_ids),
@@ -149,13 +174,23 @@ impl QueryArguments {
             created_at_max,
             updated_at_min,
             updated_at_max,
+            order_numbers: set(self.order_numbers),
+            names: set(self.names),
+            tracking_numbers: set(self.tracking_numbers),
+            customer_ids: set(self.customer_ids),
+            customer_names: set(self.customer_names),
+            phones: set(self.phones),
+            payment_statuses: set(self.payment_statuses),
+            return_statuses: set(return_statuses),
+            outcomes: set(self.outcomes),
+            sort: self.sort,
         };
         let position = |text: String| {
             let position = cursor::read(operation, &filters, &text);
             position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))
         };
         let after = self.cursor.map(position).transpose()?;
-        Ok(EntityQuery {
+        argument_rules::check_phones(EntityQuery {
             operation,
             filters,
             page_size: self.page_size.map_or(PAGE_DEFAULT, Int::get),
@@ -164,19 +199,14 @@ impl QueryArguments {
     }
 }
 
-fn query_tool(
-    operation: OrderOperation,
-    description: &'static str,
-    filters: &[&str],
-) -> Tool<OrdersServer> {
-    let filters: Vec<_> = filters.iter().copied().chain(TIMES).collect();
+fn query_tool(operation: OrderOperation, description: &'static str) -> Tool<OrdersServer> {
     let work = move |server: Arc<OrdersServer>, query: ParsedQuery, cx: CallContext| async move {
         page(&server, query, &cx).await
     };
     let tool = Tool::read_only_with_parser(
         operation.name(),
         description,
-        argument_schemas::query(&filters),
+        argument_schemas::query(operation),
         move |arguments| argument_rules::parse_query(operation, arguments),
         work,
     );

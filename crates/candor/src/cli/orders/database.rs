@@ -142,6 +142,9 @@ impl DatabaseLocation {
             StoreError::Empty => {
                 command_error.with_hint("to create its tables, run this with the same options for the database:\n  candor orders migrate")
             }
+            StoreError::Older(_) => {
+                command_error.with_hint("stop its servers and make a backup; then, to bring the tables to the current format, run this with the same options for the database:\n  candor orders migrate")
+            }
             StoreError::Newer(_) => command_error
                 .with_hint("use a newer candor, or name another database with --database"),
             StoreError::Foreign(_) => {

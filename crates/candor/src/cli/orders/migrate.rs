@@ -1,22 +1,26 @@
-//! `candor orders migrate`: creates the tables of a database.
+//! `candor orders migrate`: creates the tables of a database, or brings them to the current format.
 
 use super::database::{DatabaseArgs, DatabaseLocation};
 use crate::cli::{CommandError, print};
 use crate::host::run;
 use candor_orders::model::Currency;
-use candor_orders::sql::{self, MigrationOutcome, migrate};
+use candor_orders::sql::{self, MigrationOutcome, migrate, migration_statements};
 use clap::Args;
 
-/// Create the tables of a database if they are missing
+/// Create the tables of a database, or bring them to the current format
 ///
-/// Existing tables stay unchanged, so this can be run before every start. Several runs at the same time do no
-/// harm: one of them creates the tables.
+/// Tables of an older format are changed in one transaction; a SQLite file is copied before, with the suffix
+/// .format1. Current tables stay unchanged, so this can be run before every start. Several runs at the same time do
+/// no harm: one of them does the work.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MigrateArgs {
     #[command(flatten)]
     database: DatabaseArgs,
     #[command(flatten)]
     currency: CurrencyArgs,
+    /// Print the statements instead of running them
+    #[arg(long)]
+    dry_run: bool,
 }
 
 #[derive(Debug, Args)]
@@ -66,10 +70,30 @@ fn currency(code: &str) -> Result<Currency, String> {
 impl MigrateArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let location = self.database.location()?;
+        if self.dry_run {
+            return print_statements(&location);
+        }
         let migrated = run(|_| async { self.currency.migrate(&location).await })?;
         print(match migrated {
             MigrationOutcome::Created => b"tables created\n",
+            MigrationOutcome::Upgraded => b"tables brought from format 1 to format 2\n",
             MigrationOutcome::Current => b"the tables exist already; nothing was changed\n",
         })
     }
+}
+
+/// Prints the statements that a migration would run, one after the other.
+fn print_statements(location: &DatabaseLocation) -> Result<(), CommandError> {
+    let statements = run(|_| async {
+        let statements = migration_statements(&location.url).await;
+        statements.map_err(|error| location.unusable(&error))
+    })?;
+    let text: String = statements
+        .iter()
+        .map(|statement| match statement.starts_with("--") {
+            true => format!("{statement}\n"),
+            false => format!("{statement};\n"),
+        })
+        .collect();
+    print(text.as_bytes())
 }

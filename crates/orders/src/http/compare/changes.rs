@@ -6,7 +6,7 @@ use crate::Request;
 use crate::model::{
     CancelOrder, CreateReturn, CustomField, DecimalAmount, FulfillOrder, Fulfillment, LineItem,
     LineQuantity, NewLineItem, NewOrder, Order, OrderCustomer, OrderStatus, OrderUpdates,
-    PostalAddress, Return,
+    PostalAddress, Return, ReturnLine,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -334,6 +334,14 @@ fn check_cancelled(cancel: &CancelOrder, order: &Order) -> Result<(), Mismatch> 
     )
 }
 
+fn returned_units(lines: &[ReturnLine]) -> BTreeMap<&str, i128> {
+    units(
+        lines
+            .iter()
+            .map(|line| (line.sku.as_str(), line.quantity.get())),
+    )
+}
+
 fn asked_units(lines: &[LineQuantity]) -> BTreeMap<&str, i128> {
     units(
         lines
@@ -385,9 +393,9 @@ pub(in crate::http) fn check_return(
 ) -> Result<(), Mismatch> {
     must(returned.order_id == request.order_id, "orderId", ORDER)?;
     must(returned.outcome == request.outcome, "outcome", GIVEN)?;
-    let back = asked_units(&returned.line_items);
+    let back = returned_units(&returned.line_items);
     must(
-        back == asked_units(&request.line_items),
+        back == returned_units(&request.line_items),
         "lineItems",
         QUANTITIES,
     )

@@ -2,12 +2,10 @@
 
 use super::lines::{add_units, allocate, move_stock, sum_by_sku};
 use super::{ChangeContext, ChangeResult};
-use crate::failure::{Failure, RefusalReason};
+use crate::failure::RefusalReason;
 use crate::model::CancelOrder;
-use crate::sql::connection::sql;
 use crate::sql::errors::TransactionError;
-use crate::sql::order::{LineRow, lines};
-use candor_fault::to_json;
+use crate::sql::order::{LineRow, lines, save_order};
 
 pub(super) async fn cancel(
     mut change: ChangeContext<'_>,
@@ -20,9 +18,8 @@ pub(super) async fn cancel(
         &lines,
         requested,
         LineRow::open,
-        RefusalReason::QuantityExceedsOpen,
-    )
-    .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
+        (RefusalReason::QuantityExceedsOpen, order_row.status),
+    )?;
     let units = sum_by_sku(&lines, &units_per_line);
     add_units(change.session, &lines, &units_per_line, "cancelled").await?;
     move_stock(change.session, &units, (0, -1));
@@ -39,16 +36,7 @@ pub(super) async fn cancel(
         .clone()
         .or(order_row.details.cancel_reason.take());
     order_row.updated_at = change.at;
-    change
-        .session
-        .execute(
-            sql("UPDATE orders SET status = $1, details = $2, updated_at = $3 WHERE id = $4")
-                .bind(order_row.status.word())
-                .bind(to_json(&order_row.details))
-                .bind(order_row.updated_at.micros())
-                .bind(order_row.id.clone()),
-        )
-        .await?;
+    save_order(change.session, &order_row).await?;
     let id = order_row.id.clone();
     ChangeResult::new(&order_row.into_entity(lines), &id)
 }

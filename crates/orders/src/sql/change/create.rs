@@ -2,25 +2,41 @@
 //! reserves their stock.
 
 use super::lines::move_stock;
+use super::payments::PaymentLedger;
 use super::{ChangeContext, ChangeResult};
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{
-    Currency, Money, NewLineItem, NewOrder, OrderCustomer, OrderStatus, Totals, to_money,
+    Currency, Money, NewLineItem, NewOrder, NewShipping, OrderAmounts, OrderCustomer, OrderStatus,
+    Shipping, Totals, TotalsError, to_money,
 };
 use crate::sql::connection::{
     DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders, sql,
     values_list,
 };
 use crate::sql::errors::TransactionError;
+use crate::sql::lookups;
 use crate::sql::order::{LineRow, OrderDetails, OrderRow, get_money};
 use candor_fault::to_json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A SKU in the catalogue, with the units that can still be ordered.
-struct CatalogueEntry {
-    name: String,
-    price: Money,
-    available: i64,
+pub(super) struct CatalogueEntry {
+    pub(super) name: String,
+    pub(super) price: Money,
+    pub(super) available: i64,
+}
+
+/// An order that passed every check and is to be stored.
+pub(super) struct OrderDraft {
+    pub(super) external_id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) currency: Currency,
+    pub(super) details: OrderDetails,
+    pub(super) amounts: OrderAmounts,
+    pub(super) totals: Totals,
+    pub(super) paid_total: Money,
+    pub(super) lines: Vec<LineRow>,
+    pub(super) exchange_for: Option<String>,
 }
 
 pub(super) async fn create(
@@ -35,42 +51,93 @@ pub(super) async fn create(
         Some(customer) => find_customer(change.session, customer).await?,
         None => None,
     };
-    let entries = read_entries(change.session, &order.line_items).await?;
+    let skus = order.line_items.iter().map(|line| line.sku.as_str());
+    let entries = read_entries(change.session, skus, "order.lineItems").await?;
     let by_catalogue = currency == change.currency;
     let lines = price_lines(&order.line_items, &entries, currency, by_catalogue)?;
-    let totals = totals(order, &lines, currency)?;
-    let units = check_stock(&order.line_items, &entries)?;
+    let amounts = order_amounts(order, currency)?;
+    let totals = totals(order, &lines, &amounts, currency)?;
+    let mut ledger = PaymentLedger::default();
+    if let Some(payments) = &order.payments {
+        let ids = || change.ids.next("pay", change.at);
+        ledger.record_payments(payments, (currency, change.at, "order.payments"), ids)?;
+    }
+    let units = order
+        .line_items
+        .iter()
+        .map(|line| (line.sku.as_str(), line.quantity.get()));
+    let units = check_stock(units, &entries, "order.lineItems")?;
+    let paid_total = ledger.paid_total(currency, "order.payments")?;
     // Every check has passed. The writes start here.
     let customer = match (&order.customer, known) {
         (Some(_), Some(known)) => Some(known),
         (Some(customer), None) => Some(insert_customer(&mut change, customer).await?),
         (None, _) => None,
     };
-    let order_row = OrderRow {
-        id: change.ids.next("ord", change.at),
+    let draft = OrderDraft {
         external_id: order.external_id.clone(),
         name: order.name.clone(),
-        status: OrderStatus::Pending,
         currency,
-        details: details(order, customer.as_ref()),
-        sub_total: totals.sub_total,
-        discount_total: totals.discount_total,
-        total: totals.total,
+        details: OrderDetails {
+            customer,
+            shipping_address: order.shipping_address.clone(),
+            billing_address: order.billing_address.clone(),
+            tags: order.tags.clone().unwrap_or_default(),
+            custom_fields: order.custom_fields.clone().unwrap_or_default(),
+            notes: order.notes.clone(),
+            cancel_reason: None,
+            shipping: shown_shipping(None, order.shipping.as_ref(), &amounts, currency),
+            payments: ledger.payments,
+            refunds: Vec::new(),
+        },
+        amounts,
+        totals,
+        paid_total,
+        lines,
+        exchange_for: None,
+    };
+    let (order_row, lines) = place(&mut change, draft).await?;
+    move_stock(change.session, &units, (0, 1));
+    let id = order_row.id.clone();
+    ChangeResult::new(&order_row.into_entity(lines), &id)
+}
+
+/// Stores a new order with its lines and lookup keys. The stock is moved by the caller.
+pub(super) async fn place(
+    change: &mut ChangeContext<'_>,
+    draft: OrderDraft,
+) -> Result<(OrderRow, Vec<LineRow>), TransactionError> {
+    let mut order_row = OrderRow {
+        id: change.ids.next("ord", change.at),
+        external_id: draft.external_id,
+        name: draft.name,
+        status: OrderStatus::Pending,
+        currency: draft.currency,
+        details: draft.details,
+        totals: draft.totals,
+        amounts: draft.amounts,
+        paid_total: draft.paid_total,
+        refunded_total: Money::default(),
         created_at: change.at,
         updated_at: change.at,
+        number: 0,
+        next_line: i64::try_from(draft.lines.len()).unwrap_or(i64::MAX),
+        exchange_for: draft.exchange_for,
     };
-    let lines: Vec<_> = lines
+    let lines: Vec<_> = draft
+        .lines
         .into_iter()
         .map(|line| LineRow {
             order_id: order_row.id.clone(),
             ..line
         })
         .collect();
-    insert(change.session, &order_row, customer).await?;
-    insert_lines(change.session, &lines, change.at.micros()).await?;
-    move_stock(change.session, &units, (0, 1));
-    let id = order_row.id.clone();
-    ChangeResult::new(&order_row.into_entity(lines), &id)
+    insert(change.session, &mut order_row).await?;
+    insert_lines(change.session, &lines, order_row.created_at.micros()).await?;
+    let keys = lookups::of_order(order_row.name.as_deref(), &order_row.details);
+    let order = (order_row.id.as_str(), order_row.created_at);
+    lookups::insert(change.session, order, &keys).await?;
+    Ok((order_row, lines))
 }
 
 fn currency(change: &ChangeContext<'_>, order: &NewOrder) -> Result<Currency, Failure> {
@@ -107,7 +174,7 @@ async fn find_customer(
     let found = match (&customer.id, &customer.email) {
         (Some(id), _) => {
             let statement =
-                sql("SELECT id, email, first_name, last_name FROM customers WHERE id = $1");
+                sql("SELECT id, email, first_name, last_name, phone FROM customers WHERE id = $1");
             session.first(statement.bind(id.clone())).await?
         }
         (None, Some(email)) => find_by_email(session, email).await?,
@@ -138,7 +205,7 @@ async fn find_by_email(
     email: &str,
 ) -> Result<Option<sqlx::any::AnyRow>, TransactionError> {
     let statement =
-        sql("SELECT id, email, first_name, last_name FROM customers WHERE email_key = $1");
+        sql("SELECT id, email, first_name, last_name, phone FROM customers WHERE email_key = $1");
     session.first(statement.bind(email.to_lowercase())).await
 }
 
@@ -158,6 +225,7 @@ fn merge_customer(
         email: customer.email.clone().or(email),
         first_name: customer.first_name.clone().or(first),
         last_name: customer.last_name.clone().or(last),
+        phone: customer.phone.clone().or(get_optional_text(row, 4)?),
     })
 }
 
@@ -166,17 +234,27 @@ async fn insert_customer(
     customer: &OrderCustomer,
 ) -> Result<OrderCustomer, TransactionError> {
     let email = customer.email.clone().unwrap_or_default();
-    let query = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $6)
-         ON CONFLICT (email_key) DO NOTHING RETURNING id, email, first_name, last_name")
-    .bind(change.ids.next("cus", change.at))
+    let id = change.ids.next("cus", change.at);
+    let query = sql("INSERT INTO customers (id, email, email_key, first_name, last_name, phone, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+         ON CONFLICT (email_key) DO NOTHING RETURNING id, email, first_name, last_name, phone")
+    .bind(id.clone())
     .bind(email.clone())
     .bind(email.to_lowercase())
     .bind(customer.first_name.clone())
     .bind(customer.last_name.clone())
+    .bind(customer.phone.clone())
     .bind(change.at.micros());
     let row = match change.session.first(query).await? {
-        Some(row) => Some(row),
+        Some(row) => {
+            let (first, last) = (
+                customer.first_name.as_deref(),
+                customer.last_name.as_deref(),
+            );
+            let keys = lookups::of_customer(first, last, customer.phone.as_deref());
+            lookups::insert(change.session, (&id, change.at), &keys).await?;
+            Some(row)
+        }
         // Another call created the same customer in the meantime.
         None => find_by_email(change.session, &email).await?,
     };
@@ -184,14 +262,19 @@ async fn insert_customer(
     Ok(merge_customer(&row, customer)?)
 }
 
-/// Returns the catalogue entries of these lines. Earlier changes of the same transaction count for
+/// Returns the catalogue entries of these SKUs. Earlier changes of the same transaction count for
 /// their stock. The rows are locked, in the order of their SKUs, only if an attempt without locks
-/// found too little stock in the end.
-async fn read_entries(
+/// found too little stock in the end. `field` is the path of the lines that name them.
+pub(super) async fn read_entries<'a>(
     session: &mut DbConnection,
-    lines: &[NewLineItem],
+    named: impl Iterator<Item = &'a str>,
+    field: &str,
 ) -> Result<BTreeMap<String, CatalogueEntry>, TransactionError> {
-    let skus: std::collections::BTreeSet<_> = lines.iter().map(|line| &line.sku).collect();
+    let named: Vec<_> = named.collect();
+    let skus: BTreeSet<_> = named.iter().copied().collect();
+    if skus.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let statement = dynamic_sql(format!(
         "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{}",
         placeholders(skus.len(), 1),
@@ -202,7 +285,7 @@ async fn read_entries(
     ));
     let statement = skus
         .iter()
-        .fold(statement, |query, sku| query.bind((*sku).clone()));
+        .fold(statement, |query, sku| query.bind((*sku).to_owned()));
     let rows = session.all(statement).await?;
     let read = rows.iter().map(|row| {
         let sku = get_text(row, 0)?;
@@ -214,9 +297,9 @@ async fn read_entries(
         Ok((sku, entry))
     });
     let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
-    let unknown = lines.iter().position(|line| !found.contains_key(&line.sku));
+    let unknown = named.iter().position(|sku| !found.contains_key(*sku));
     if let Some(index) = unknown {
-        let field = format!("order.lineItems.{index}.sku");
+        let field = format!("{field}.{index}.sku");
         return Err(Failure::from(OrderRefusal::from(RefusalReason::SkuNotFound).at(field)).into());
     }
     Ok(found)
@@ -233,7 +316,7 @@ fn price_lines(
     for (index, line) in lines.iter().enumerate() {
         let entry = entries.get(&line.sku);
         let field = |name| format!("order.lineItems.{index}.{name}");
-        let (cost, off) = (field("unitPrice"), field("unitDiscount"));
+        let (cost, off, tax) = (field("unitPrice"), field("unitDiscount"), field("tax"));
         let given = to_money(&cost, line.unit_price.as_ref(), currency)?;
         let catalogue = entry.map(|entry| entry.price).filter(|_| by_catalogue);
         let unit_price = given.or(catalogue);
@@ -258,36 +341,104 @@ fn price_lines(
             fulfilled: 0,
             cancelled: 0,
             returned: 0,
+            tax: to_money(&tax, line.tax.as_ref(), currency)?.unwrap_or_default(),
         });
     }
     Ok(priced)
 }
 
-fn totals(order: &NewOrder, lines: &[LineRow], currency: Currency) -> Result<Totals, Failure> {
-    let amounts: Vec<_> = lines.iter().map(LineRow::amounts).collect();
-    let too_large = || RuleViolation::new("order.lineItems", OrderRule::Digits);
-    let totals = Totals::of(&amounts).ok_or_else(too_large)?;
+/// Returns the amounts of an order that do not belong to a line.
+fn order_amounts(order: &NewOrder, currency: Currency) -> Result<OrderAmounts, Failure> {
+    let (discount, tax) = (order.order_discount.as_ref(), order.order_tax.as_ref());
+    let amounts = OrderAmounts {
+        order_discount: to_money("order.orderDiscount", discount, currency)?.unwrap_or_default(),
+        order_tax: to_money("order.orderTax", tax, currency)?.unwrap_or_default(),
+        tax_included: order.tax_included.unwrap_or_default(),
+        ..OrderAmounts::default()
+    };
+    with_shipping(amounts, order.shipping.as_ref(), currency, "order.shipping")
+}
+
+/// Sets the amounts of the shipping that are given.
+pub(super) fn with_shipping(
+    mut amounts: OrderAmounts,
+    shipping: Option<&NewShipping>,
+    currency: Currency,
+    field: &str,
+) -> Result<OrderAmounts, Failure> {
+    if let Some(shipping) = shipping {
+        let price = to_money(&format!("{field}.price"), shipping.price.as_ref(), currency)?;
+        let tax = to_money(&format!("{field}.tax"), shipping.tax.as_ref(), currency)?;
+        amounts.shipping_price = price.unwrap_or(amounts.shipping_price);
+        amounts.shipping_tax = tax.unwrap_or(amounts.shipping_tax);
+    }
+    Ok(amounts)
+}
+
+/// Returns the shipping as answers show it: the given members over the earlier ones.
+pub(super) fn shown_shipping(
+    before: Option<Shipping>,
+    given: Option<&NewShipping>,
+    amounts: &OrderAmounts,
+    currency: Currency,
+) -> Option<Shipping> {
+    let Some(given) = given else {
+        return before;
+    };
+    let before = before.unwrap_or_default();
+    let given = given.clone();
+    Some(Shipping {
+        carrier: given.carrier.or(before.carrier),
+        service: given.service.or(before.service),
+        price: Some(amounts.shipping_price.text(currency)),
+        tax: Some(amounts.shipping_tax.text(currency)),
+        instructions: given.instructions.or(before.instructions),
+    })
+}
+
+fn totals(
+    order: &NewOrder,
+    lines: &[LineRow],
+    amounts: &OrderAmounts,
+    currency: Currency,
+) -> Result<Totals, Failure> {
+    let of_lines: Vec<_> = lines.iter().map(LineRow::amounts).collect();
+    let broken = |error| match error {
+        TotalsError::Digits => RuleViolation::new("order.lineItems", OrderRule::Digits),
+        TotalsError::Discount => {
+            RuleViolation::new("order.orderDiscount", OrderRule::OrderDiscount)
+        }
+        TotalsError::LineTax(index) => {
+            RuleViolation::new(format!("order.lineItems.{index}.tax"), OrderRule::Tax)
+        }
+        TotalsError::ShippingTax => RuleViolation::new("order.shipping.tax", OrderRule::Tax),
+    };
+    let totals = Totals::of(&of_lines, amounts).map_err(broken)?;
     let given = [
         ("order.subTotal", order.sub_total.as_ref()),
         ("order.discountTotal", order.discount_total.as_ref()),
+        ("order.shippingTotal", order.shipping_total.as_ref()),
+        ("order.taxTotal", order.tax_total.as_ref()),
         ("order.total", order.total.as_ref()),
     ];
     totals.check(currency, given)?;
     Ok(totals)
 }
 
-/// Returns the units of each SKU, if there is enough stock of all of them.
-fn check_stock(
-    lines: &[NewLineItem],
+/// Returns the units of each SKU, if there is enough stock of all of them. `field` is the path of
+/// the lines.
+pub(super) fn check_stock<'a>(
+    lines: impl Iterator<Item = (&'a str, i64)>,
     entries: &BTreeMap<String, CatalogueEntry>,
+    field: &str,
 ) -> Result<BTreeMap<String, i64>, Failure> {
     let mut units = BTreeMap::new();
-    for (index, line) in lines.iter().enumerate() {
-        let needed: &mut i64 = units.entry(line.sku.clone()).or_default();
-        *needed += line.quantity.get();
-        let available = entries.get(&line.sku).map_or(0, |found| found.available);
+    for (index, (sku, quantity)) in lines.enumerate() {
+        let needed: &mut i64 = units.entry(sku.to_owned()).or_default();
+        *needed += quantity;
+        let available = entries.get(sku).map_or(0, |found| found.available);
         if *needed > available {
-            let field = format!("order.lineItems.{index}.quantity");
+            let field = format!("{field}.{index}.quantity");
             let refused = OrderRefusal::from(RefusalReason::InsufficientInventory);
             return Err(refused.at(field).having(available).into());
         }
@@ -295,60 +446,68 @@ fn check_stock(
     Ok(units)
 }
 
-fn details(order: &NewOrder, customer: Option<&OrderCustomer>) -> OrderDetails {
-    OrderDetails {
-        customer: customer.cloned(),
-        shipping_address: order.shipping_address.clone(),
-        billing_address: order.billing_address.clone(),
-        tags: order.tags.clone().unwrap_or_default(),
-        custom_fields: order.custom_fields.clone().unwrap_or_default(),
-        notes: order.notes.clone(),
-        cancel_reason: None,
-    }
-}
-
+/// Inserts the row of an order and sets the number that it gets.
 async fn insert(
     session: &mut DbConnection,
-    order_row: &OrderRow,
-    customer: Option<OrderCustomer>,
+    order_row: &mut OrderRow,
 ) -> Result<(), TransactionError> {
-    let inserted = sql(
+    let (totals, amounts) = (order_row.totals, order_row.amounts);
+    let customer = order_row.details.customer.as_ref();
+    let customer_id = customer.and_then(|customer| customer.id.clone());
+    let inserted = dynamic_sql(format!(
         "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
-             sub_total, discount_total, total, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-         ON CONFLICT (external_id) DO NOTHING",
-    )
+             sub_total, discount_total, total, created_at, updated_at, shipping_total, shipping_tax,
+             order_discount, order_tax, tax_total, tax_included, paid_total, payment_status,
+             next_line, exchange_for, number)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+             $19, $20, $21, $22, {})
+         ON CONFLICT (external_id) DO NOTHING RETURNING number",
+        session.dialect().next_order_number()
+    ))
     .bind(order_row.id.clone())
     .bind(order_row.external_id.clone())
     .bind(order_row.name.clone())
     .bind(order_row.status.word())
     .bind(order_row.currency.code())
-    .bind(customer.and_then(|customer| customer.id))
+    .bind(customer_id)
     .bind(to_json(&order_row.details))
-    .bind(order_row.sub_total.minor())
-    .bind(order_row.discount_total.minor())
-    .bind(order_row.total.minor())
+    .bind(totals.sub_total.minor())
+    .bind(totals.discount_total.minor())
+    .bind(totals.total.minor())
     .bind(order_row.created_at.micros())
-    .bind(order_row.updated_at.micros());
-    match session.execute(inserted).await? {
+    .bind(order_row.updated_at.micros())
+    .bind(amounts.shipping_price.minor())
+    .bind(amounts.shipping_tax.minor())
+    .bind(amounts.order_discount.minor())
+    .bind(amounts.order_tax.minor())
+    .bind(totals.tax_total.minor())
+    .bind(i64::from(amounts.tax_included))
+    .bind(order_row.paid_total.minor())
+    .bind(order_row.payment_status().word())
+    .bind(order_row.next_line)
+    .bind(order_row.exchange_for.clone());
+    match session.first(inserted).await? {
         // Another call took the external id in the meantime: the next try reports that.
-        0 => Err(TransactionError::Again(Failure::Unavailable(None, None))),
-        _ => Ok(()),
+        None => Err(TransactionError::Again(Failure::Unavailable(None, None))),
+        Some(row) => {
+            order_row.number = get_number(&row, 0)?;
+            Ok(())
+        }
     }
 }
 
-async fn insert_lines(
+pub(super) async fn insert_lines(
     session: &mut DbConnection,
     lines: &[LineRow],
     at: i64,
 ) -> Result<(), TransactionError> {
-    const TYPES: [&str; 11] = [
+    const TYPES: [&str; 12] = [
         "TEXT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
-        "BIGINT", "BIGINT",
+        "BIGINT", "BIGINT", "BIGINT",
     ];
     let statement = dynamic_sql(format!(
         "INSERT INTO order_lines (order_id, line, sku, name, quantity, unit_price, unit_discount,
-             fulfilled, cancelled, returned, created_at) VALUES {}",
+             fulfilled, cancelled, returned, created_at, tax) VALUES {}",
         values_list(lines.len(), &TYPES, 1)
     ));
     let statement = lines.iter().fold(statement, |query, line| {
@@ -364,6 +523,7 @@ async fn insert_lines(
             .bind(line.cancelled)
             .bind(line.returned)
             .bind(at)
+            .bind(line.tax.minor())
     });
     session.execute(statement).await?;
     Ok(())

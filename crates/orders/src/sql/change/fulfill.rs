@@ -8,6 +8,7 @@ use crate::sql::connection::{
     DbConnection, dynamic_sql, get_number, get_text, placeholders, sql, values_list,
 };
 use crate::sql::errors::TransactionError;
+use crate::sql::lookups::{self, LookupKind};
 use crate::sql::order::{LineRow, lines};
 use crate::sql::stored_details::FulfillmentDetails;
 use candor_fault::to_json;
@@ -30,7 +31,7 @@ pub(super) async fn fulfill(
         return Err(Failure::from(wrong).into());
     }
     if let Some(location) = &request.location_id {
-        check_location(change.session, location).await?;
+        check_location(change.session, (location, "locationId")).await?;
     }
     let mut lines = lines(change.session, &[&order_row.id]).await?;
     let requested = request.line_items.as_deref();
@@ -38,9 +39,8 @@ pub(super) async fn fulfill(
         &lines,
         requested,
         LineRow::open,
-        RefusalReason::QuantityExceedsOpen,
-    )
-    .map_err(|refused| Failure::from(refused.in_status(order_row.status)))?;
+        (RefusalReason::QuantityExceedsOpen, order_row.status),
+    )?;
     let units = sum_by_sku(&lines, &units_per_line);
     lock_variants(change.session, &units).await?;
     let stock = lock_stock(change.session, &units, request.location_id.as_deref()).await?;
@@ -67,22 +67,30 @@ pub(super) async fn fulfill(
         order_id: order_row.id,
         line_items: allocations,
         tracking_numbers: request.tracking_numbers.clone().unwrap_or_default(),
+        carrier: request.carrier.clone(),
+        service: request.service.clone(),
         created_at: change.at,
         updated_at: change.at,
     };
     insert(change.session, &fulfillment).await?;
+    let numbers = &fulfillment.tracking_numbers;
+    let keys = lookups::of_tracking(LookupKind::OrderTracking, numbers);
+    let order = (fulfillment.order_id.as_str(), order_row.created_at);
+    lookups::insert(change.session, order, &keys).await?;
+    let keys = lookups::of_tracking(LookupKind::FulfillmentTracking, numbers);
+    lookups::insert(change.session, (&fulfillment.id, change.at), &keys).await?;
     ChangeResult::new(&fulfillment, &fulfillment.order_id)
 }
 
-async fn check_location(
+pub(super) async fn check_location(
     session: &mut DbConnection,
-    location: &str,
+    (location, field): (&str, &str),
 ) -> Result<(), TransactionError> {
     let statement = sql("SELECT id FROM locations WHERE id = $1").bind(location.to_owned());
     match session.first(statement).await? {
         Some(_) => Ok(()),
         None => {
-            let refused = OrderRefusal::from(RefusalReason::LocationNotFound).at("locationId");
+            let refused = OrderRefusal::from(RefusalReason::LocationNotFound).at(field);
             Err(Failure::from(refused).into())
         }
     }
@@ -186,6 +194,8 @@ async fn insert(
     let details = FulfillmentDetails {
         line_items: fulfillment.line_items.as_slice().into(),
         tracking_numbers: fulfillment.tracking_numbers.as_slice().into(),
+        carrier: fulfillment.carrier.clone(),
+        service: fulfillment.service.clone(),
     };
     session
         .execute(

@@ -1,45 +1,57 @@
 //! Allocates quantities of SKUs to the lines of an order, and updates the tables.
 
-use crate::failure::{OrderRefusal, RefusalReason};
-use crate::model::LineQuantity;
-use crate::sql::connection::{DbConnection, dynamic_sql, placeholders, values_list};
+use super::create::insert_lines;
+use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
+use crate::model::{LineQuantity, OrderStatus};
+use crate::sql::connection::{DbConnection, dynamic_sql, placeholders, sql, values_list};
 use crate::sql::errors::TransactionError;
-use crate::sql::order::LineRow;
+use crate::sql::order::{LineRow, OrderRow};
 use std::collections::BTreeMap;
 
 /// The units of each line that a change affects; as long as the lines.
 pub(super) type UnitsPerLine = Vec<i64>;
 
-/// Allocates the requested quantities to the lines, in their order. A line takes at most `room`.
-/// Without requested quantities, every line takes all of its room.
+/// Allocates the requested quantities to the lines, in their order, or to the line that is named. A
+/// line takes at most `room`. Without requested quantities, every line takes all of its room.
 pub(super) fn allocate(
     lines: &[LineRow],
     requested: Option<&[LineQuantity]>,
     room: fn(&LineRow) -> i64,
-    exceeds: RefusalReason,
-) -> Result<UnitsPerLine, OrderRefusal> {
+    (exceeds, status): (RefusalReason, OrderStatus),
+) -> Result<UnitsPerLine, Failure> {
     let mut left: Vec<_> = lines.iter().map(room).collect();
     let Some(requested) = requested else {
         return Ok(left);
     };
     let mut units_per_line = vec![0; lines.len()];
     for (index, line_quantity) in requested.iter().enumerate() {
-        let of_sku = || (0..lines.len()).filter(|line| lines[*line].sku == line_quantity.sku);
-        if of_sku().next().is_none() {
-            let field = format!("lineItems.{index}.sku");
-            return Err(OrderRefusal::from(RefusalReason::SkuNotFound).at(field));
+        let sku = &line_quantity.sku;
+        if !lines.iter().any(|line| line.sku == *sku) {
+            let refused = OrderRefusal::from(RefusalReason::SkuNotFound);
+            let refused = refused.at(format!("lineItems.{index}.sku"));
+            return Err(refused.in_status(status).into());
+        }
+        let named = line_quantity.line.map(|line| line.get());
+        let usable: Vec<_> = (0..lines.len())
+            .filter(|line| lines[*line].sku == *sku)
+            .filter(|line| named.is_none_or(|named| lines[*line].number() == named))
+            .collect();
+        if usable.is_empty() {
+            let field = format!("lineItems.{index}.line");
+            return Err(RuleViolation::new(field, OrderRule::Line).into());
         }
         let mut rest = line_quantity.quantity.get();
-        for line in of_sku() {
+        for line in usable.iter().copied() {
             let taken = rest.min(left[line]);
             left[line] -= taken;
             units_per_line[line] += taken;
             rest -= taken;
         }
         if rest > 0 {
-            let all: i64 = of_sku().map(|line| room(&lines[line])).sum();
+            let all: i64 = usable.iter().map(|line| room(&lines[*line])).sum();
             let field = format!("lineItems.{index}.quantity");
-            return Err(OrderRefusal::from(exceeds).at(field).having(all));
+            let refused = OrderRefusal::from(exceeds).at(field).having(all);
+            return Err(refused.in_status(status).into());
         }
     }
     Ok(units_per_line)
@@ -126,6 +138,35 @@ pub(super) fn move_stock(
     }
 }
 
+/// Changes of the stock and of the reservations of a variant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct StockShift {
+    pub(super) on_hand: i64,
+    pub(super) reserved: i64,
+}
+
+/// Adds changes of variants. They are written with the last statement of the transaction.
+pub(super) fn shift_stock(session: &mut DbConnection, shifts: &BTreeMap<String, StockShift>) {
+    for (sku, shift) in shifts {
+        if *shift != StockShift::default() {
+            session.stock_mut().add(sku, shift.on_hand, shift.reserved);
+        }
+    }
+}
+
+/// Replaces the lines of an order.
+pub(super) async fn replace_lines(
+    session: &mut DbConnection,
+    order_row: &OrderRow,
+    lines: &[LineRow],
+) -> Result<(), TransactionError> {
+    let statement = sql("DELETE FROM order_lines WHERE order_id = $1");
+    session
+        .execute(statement.bind(order_row.id.clone()))
+        .await?;
+    insert_lines(session, lines, order_row.created_at.micros()).await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +184,7 @@ mod tests {
             fulfilled,
             cancelled: 0,
             returned: 0,
+            tax: Money::default(),
         }
     }
 
@@ -158,7 +200,7 @@ mod tests {
                 &lines,
                 Some(requested),
                 LineRow::open,
-                RefusalReason::QuantityExceedsOpen,
+                (RefusalReason::QuantityExceedsOpen, OrderStatus::Pending),
             )
         };
         assert_eq!(allocate(&[requested("A", 5)]), Ok(vec![2, 0, 3]));
@@ -168,11 +210,35 @@ mod tests {
         );
         let too_many = OrderRefusal::from(RefusalReason::QuantityExceedsOpen);
         let too_many = too_many.at("lineItems.1.quantity").having(6);
+        let too_many = too_many.in_status(OrderStatus::Pending);
         assert_eq!(
             allocate(&[requested("B", 1), requested("A", 7)]),
-            Err(too_many)
+            Err(too_many.into())
         );
         let unknown = OrderRefusal::from(RefusalReason::SkuNotFound).at("lineItems.0.sku");
-        assert_eq!(allocate(&[requested("C", 1)]), Err(unknown));
+        let unknown = unknown.in_status(OrderStatus::Pending);
+        assert_eq!(allocate(&[requested("C", 1)]), Err(unknown.into()));
+    }
+
+    #[test]
+    fn named_line_is_used_alone() {
+        let lines = [line(0, "A", 3, 1), line(1, "B", 5, 0), line(2, "A", 4, 0)];
+        let named = |sku: &str, quantity: i64, line: i64| -> LineQuantity {
+            let value = serde_json::json!({ "sku": sku, "quantity": quantity, "line": line });
+            serde_json::from_value(value).unwrap()
+        };
+        let allocate = |requested: LineQuantity| {
+            let exceeds = (RefusalReason::QuantityExceedsOpen, OrderStatus::Pending);
+            allocate(&lines, Some(&[requested]), LineRow::open, exceeds)
+        };
+        assert_eq!(allocate(named("A", 4, 3)), Ok(vec![0, 0, 4]));
+        let too_many = OrderRefusal::from(RefusalReason::QuantityExceedsOpen);
+        let too_many = too_many.at("lineItems.0.quantity").having(2);
+        let too_many = too_many.in_status(OrderStatus::Pending);
+        assert_eq!(allocate(named("A", 3, 1)), Err(too_many.into()));
+        let wrong = RuleViolation::new("lineItems.0.line", OrderRule::Line);
+        for (sku, line) in [("A", 2), ("A", 4), ("B", 1)] {
+            assert_eq!(allocate(named(sku, 1, line)), Err(wrong.clone().into()));
+        }
     }
 }

@@ -6,7 +6,10 @@
 mod cancel;
 mod create;
 mod fulfill;
+mod line_edits;
 mod lines;
+mod payments;
+mod return_steps;
 mod returns;
 mod update;
 
@@ -80,18 +83,34 @@ pub(super) fn about(request: &Request) -> Option<&str> {
 /// Returns the SKUs whose stock a request may change. Those of an order are read without a lock;
 /// they only say which changes wait for each other.
 pub(super) async fn skus(store: &Store, request: &Request) -> Result<BTreeSet<String>, Failure> {
-    let order = match request {
+    let (order, named) = match request {
         Request::Create(request) => {
             let lines = request.order.line_items.iter();
             return Ok(lines.map(|line| line.sku.clone()).collect());
         }
-        Request::Cancel(request) => &request.order_id,
-        Request::Fulfill(request) => &request.order_id,
-        Request::Update(_) | Request::Return(_) | Request::Query(_) => return Ok(BTreeSet::new()),
+        Request::Cancel(request) => (&request.order_id, BTreeSet::new()),
+        Request::Fulfill(request) => (&request.order_id, BTreeSet::new()),
+        Request::Update(request) => {
+            let updates = &request.updates;
+            let edits = updates.line_items.iter().flatten();
+            let named = edits.map(|edit| edit.sku.clone()).collect();
+            match updates.returns {
+                Some(_) => (&request.order_id, named),
+                None => return Ok(named),
+            }
+        }
+        Request::Return(request) => {
+            let lines = request.exchange_line_items.iter().flatten();
+            return Ok(lines.map(|line| line.sku.clone()).collect());
+        }
+        Request::Query(_) => return Ok(BTreeSet::new()),
     };
     let text = "SELECT DISTINCT sku FROM order_lines WHERE order_id = $1";
     let rows = store.read(|| sql(text).bind(order.clone())).await?;
-    rows.iter().map(|row| get_text(row, 0)).collect()
+    let read = rows.iter().map(|row| get_text(row, 0));
+    let mut skus: BTreeSet<_> = read.collect::<Result<_, Failure>>()?;
+    skus.extend(named);
+    Ok(skus)
 }
 
 impl ChangeContext<'_> {

@@ -2,7 +2,7 @@
 
 use super::MAX_STOCK;
 use crate::model::field_schemas::{
-    amount, closed_object, line_definition, notes, text, with_definitions,
+    amount, amount_definition, closed_object, line_definition, notes, text, with_definitions,
 };
 use serde_json::{Value, json};
 
@@ -40,5 +40,5 @@ pub(super) fn catalogue() -> Value {
             "products": { "type": "array", "items": product }
         }),
     );
-    with_definitions(catalogue, [line_definition()])
+    with_definitions(catalogue, [line_definition(), amount_definition()])
 }

@@ -3,9 +3,9 @@
 
 use super::index_scan::{IndexScan, PageQuery};
 use super::position::write;
-use super::{PagedEntity, each};
+use super::{PagedEntity, each, sorted_at};
 use crate::failure::Failure;
-use crate::model::{Currency, EntityQuery, Product, ProductVariant};
+use crate::model::{Currency, EntityQuery, Product, ProductVariant, SortOrder};
 use crate::sql::connection::{get_optional_text, get_text};
 use crate::sql::order::{get_money, get_time};
 use sqlx::any::AnyRow;
@@ -43,7 +43,7 @@ impl PagedEntity for Product {
         )
     }
 
-    fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Product>, Failure> {
+    fn read(rows: &[AnyRow], _: Currency, _: SortOrder) -> Result<Vec<Product>, Failure> {
         each(rows, |row| {
             Ok(Product {
                 id: get_text(row, 0)?,
@@ -55,8 +55,11 @@ impl PagedEntity for Product {
         })
     }
 
-    fn position(&self) -> String {
-        write(self.created_at.micros(), [&self.id])
+    fn position(&self, sort: SortOrder) -> String {
+        write(
+            sorted_at(sort, self.created_at, self.updated_at),
+            [&self.id],
+        )
     }
 }
 
@@ -74,7 +77,11 @@ impl PagedEntity for ProductVariant {
         )
     }
 
-    fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<ProductVariant>, Failure> {
+    fn read(
+        rows: &[AnyRow],
+        currency: Currency,
+        _: SortOrder,
+    ) -> Result<Vec<ProductVariant>, Failure> {
         each(rows, |row| {
             Ok(ProductVariant {
                 id: get_text(row, 0)?,
@@ -89,7 +96,10 @@ impl PagedEntity for ProductVariant {
         })
     }
 
-    fn position(&self) -> String {
-        write(self.created_at.micros(), [&self.id])
+    fn position(&self, sort: SortOrder) -> String {
+        write(
+            sorted_at(sort, self.created_at, self.updated_at),
+            [&self.id],
+        )
     }
 }

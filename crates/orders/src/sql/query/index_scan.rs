@@ -7,8 +7,10 @@
 
 use super::position::{PagePosition, PageRange};
 use crate::failure::Failure;
-use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, UtcTime};
+use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, SortOrder, UtcTime};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
+use crate::sql::lookups::{LookupKind, searched_digits};
+use std::borrow::Cow;
 
 /// Limits are part of the text, because a plan depends on them. Only these are used.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, MAX_PAGE_SIZE + 1];
@@ -88,7 +90,7 @@ pub(super) struct LeadingFilter {
     /// The first column of the index; the order of pages follows it.
     pub(super) column: &'static str,
     /// The right side of the comparison in a branch, with `?` for the value.
-    equals: &'static str,
+    equals: Cow<'static, str>,
     values: Vec<String>,
 }
 
@@ -97,14 +99,14 @@ impl LeadingFilter {
         let values = values.iter().map(|value| value.as_ref().to_owned());
         LeadingFilter {
             column,
-            equals: "?",
+            equals: Cow::Borrowed("?"),
             values: values.collect(),
         }
     }
 
     /// Compares the column with the result of a query instead of the value.
-    pub(super) const fn found_by(mut self, query: &'static str) -> LeadingFilter {
-        self.equals = query;
+    pub(super) fn found_by(mut self, query: impl Into<Cow<'static, str>>) -> LeadingFilter {
+        self.equals = query.into();
         self
     }
 }
@@ -123,6 +125,13 @@ pub(super) struct IndexScan<'a, const N: usize> {
     pub(super) order: &'a str,
     /// True if the same row may appear more than once.
     pub(super) repeats: bool,
+}
+
+impl<'a, const N: usize> IndexScan<'a, N> {
+    /// Returns the scan of pages that are sorted by this time: a column, and its name in a row.
+    pub(super) const fn sorted_by(self, at: &'a str, order: &'a str) -> IndexScan<'a, N> {
+        IndexScan { at, order, ..self }
+    }
 }
 
 /// The conditions on the rows of a page.
@@ -166,14 +175,79 @@ impl RowFilter {
     /// Scans by update time if there is no other filter and a range of update times begins somewhere.
     pub(super) fn by_update_time(&mut self, filters: &Filters) {
         let alone = self.each.is_none() && self.conditions.is_empty();
-        self.changed = alone && filters.updated_at_min.is_some();
+        let by_creation = filters.sort != Some(SortOrder::UpdatedAt);
+        self.changed = alone && by_creation && filters.updated_at_min.is_some();
     }
 
-    /// Adds a condition on the update time.
-    fn within(&mut self, arguments: &mut SqlArguments, column: &str, filters: &Filters) {
-        let range = (filters.updated_at_min, filters.updated_at_max);
+    /// Adds a condition on the keys of an entity in `lookups`, if there are any.
+    pub(super) fn looked_up(
+        &mut self,
+        arguments: &mut SqlArguments,
+        id: &str,
+        keys: Option<Vec<String>>,
+    ) {
+        if let Some(keys) = keys {
+            let keys = arguments.list(&keys);
+            self.conditions.push(format!(
+                "{id} IN (SELECT lookups.id FROM lookups WHERE lookups.key IN ({keys}))"
+            ));
+        }
+    }
+
+    /// Adds a condition on phone numbers in `lookups`, given by their digits.
+    pub(super) fn phoned(
+        &mut self,
+        arguments: &mut SqlArguments,
+        (id, kind): (&str, LookupKind),
+        phones: Option<&Vec<String>>,
+    ) {
+        if let Some(phones) = phones {
+            let matches = phone_matches(arguments, kind, "lookups", phones);
+            self.conditions.push(format!(
+                "{id} IN (SELECT lookups.id FROM lookups WHERE {matches})"
+            ));
+        }
+    }
+
+    /// Adds a condition on the time by which pages are not sorted: `created_at` or `updated_at`.
+    fn within(
+        &mut self,
+        arguments: &mut SqlArguments,
+        (created_at, updated_at): (&str, &str),
+        query: &EntityQuery,
+    ) {
+        let filters = &query.filters;
+        let (column, range) = match query.sort() {
+            SortOrder::CreatedAt => (updated_at, (filters.updated_at_min, filters.updated_at_max)),
+            SortOrder::UpdatedAt => (created_at, (filters.created_at_min, filters.created_at_max)),
+        };
         let condition = between(arguments, (column, self.changed), range);
         self.conditions.extend(condition);
+    }
+}
+
+/// The comparison of a key and its value with the digits `?` of a phone number: the shorter number
+/// is the end of the longer one.
+pub(super) const PHONE_MATCH: &str = "'{prefix}' || substr(?, length(?) - 6) AND ({table}.value LIKE '%' || ? OR ? LIKE '%' || {table}.value)";
+
+/// Returns the condition that a row of `lookups` matches one of these phone numbers.
+pub(super) fn phone_matches(
+    arguments: &mut SqlArguments,
+    kind: LookupKind,
+    table: &str,
+    phones: &[String],
+) -> String {
+    let pattern = PHONE_MATCH.replace("{prefix}", kind.prefix());
+    let pattern = pattern.replace("{table}", table);
+    let digits = searched_digits(phones);
+    let each = digits.iter().map(|digits| {
+        let argument = arguments.text(digits);
+        format!("({table}.key = {})", pattern.replace('?', &argument))
+    });
+    let each: Vec<_> = each.collect();
+    match each.is_empty() {
+        true => String::from("1 = 0"),
+        false => format!("({})", each.join(" OR ")),
     }
 }
 
@@ -215,8 +289,12 @@ impl<const N: usize> IndexScan<'_, N> {
         let mut arguments = SqlArguments::default();
         let mut filter = RowFilter::default();
         restrict(&mut filter, &mut arguments, &query.filters);
-        filter.within(&mut arguments, updated_at, &query.filters);
-        let text = self.text(&mut arguments, &span, &filter, limit(page_size));
+        filter.within(&mut arguments, (self.at, updated_at), query);
+        let scan = match query.sort() {
+            SortOrder::CreatedAt => *self,
+            SortOrder::UpdatedAt => self.sorted_by(updated_at, "updated_at, id"),
+        };
+        let text = scan.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(text))
     }
 

@@ -2,9 +2,9 @@
 
 use super::index_scan::{IndexScan, PageQuery};
 use super::position::write;
-use super::{PagedEntity, each};
+use super::{PagedEntity, each, sorted_at};
 use crate::failure::Failure;
-use crate::model::{Currency, EntityQuery, Inventory};
+use crate::model::{Currency, EntityQuery, Inventory, SortOrder};
 use crate::sql::connection::{get_number, get_text};
 use crate::sql::order::get_time;
 use sqlx::any::AnyRow;
@@ -35,7 +35,7 @@ impl PagedEntity for Inventory {
         )
     }
 
-    fn read(rows: &[AnyRow], _: Currency) -> Result<Vec<Inventory>, Failure> {
+    fn read(rows: &[AnyRow], _: Currency, _: SortOrder) -> Result<Vec<Inventory>, Failure> {
         each(rows, |row| {
             Ok(Inventory {
                 sku: get_text(row, 0)?,
@@ -49,7 +49,10 @@ impl PagedEntity for Inventory {
         })
     }
 
-    fn position(&self) -> String {
-        write(self.created_at.micros(), [&self.sku, &self.location_id])
+    fn position(&self, sort: SortOrder) -> String {
+        write(
+            sorted_at(sort, self.created_at, self.updated_at),
+            [&self.sku, &self.location_id],
+        )
     }
 }

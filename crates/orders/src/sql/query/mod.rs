@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::model::{
     Currency, Customer, Fulfillment, Inventory, Order, Product, ProductVariant, Return,
 };
-use crate::model::{EntityQuery, MAX_PAGE_SIZE};
+use crate::model::{EntityQuery, MAX_PAGE_SIZE, SortOrder, UtcTime};
 use candor_fault::Cause;
 use index_scan::PageQuery;
 use serde::Serialize;
@@ -27,10 +27,10 @@ trait PagedEntity: Serialize + Sized {
     fn build_query(query: &EntityQuery, page_size: i64) -> Result<PageQuery, Failure>;
 
     /// Reads entities from rows, in the order of pages.
-    fn read(rows: &[AnyRow], currency: Currency) -> Result<Vec<Self>, Failure>;
+    fn read(rows: &[AnyRow], currency: Currency, sort: SortOrder) -> Result<Vec<Self>, Failure>;
 
     /// Returns the position after the entity.
-    fn position(&self) -> String;
+    fn position(&self, sort: SortOrder) -> String;
 }
 
 /// Reads one page.
@@ -55,16 +55,27 @@ async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<R
     let size = query.page_size.clamp(1, MAX_PAGE_SIZE);
     let build_query = T::build_query(query, size)?;
     let rows = store.read(|| build_query.clone().statement()).await?;
-    let mut entities = T::read(&rows, store.currency)?;
+    let mut entities = T::read(&rows, store.currency, query.sort())?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let more = entities.len() > size;
     entities.truncate(size);
-    let next = entities.last().filter(|_| more).map(T::position);
+    let next = entities
+        .last()
+        .filter(|_| more)
+        .map(|last| last.position(query.sort()));
     let items = to_raw_value(&entities).map_err(|error| {
         let cause = Box::new(Cause::error("JsonError", &error));
         Failure::Internal("a page cannot be written", cause)
     })?;
     Ok(Response::page(items, next))
+}
+
+/// Returns the time of an entity by which pages are sorted, in microseconds.
+fn sorted_at(sort: SortOrder, created_at: UtcTime, updated_at: UtcTime) -> i64 {
+    match sort {
+        SortOrder::CreatedAt => created_at.micros(),
+        SortOrder::UpdatedAt => updated_at.micros(),
+    }
 }
 
 /// Reads entities with one row each.

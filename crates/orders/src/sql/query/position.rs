@@ -2,7 +2,7 @@
 //! same time.
 
 use crate::failure::{Failure, OrderRule, RuleViolation};
-use crate::model::EntityQuery;
+use crate::model::{EntityQuery, SortOrder, UtcTime};
 
 /// The position of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +48,16 @@ fn read<const N: usize>(position: &str) -> Option<PagePosition<N>> {
     (ours && plain).then_some(PagePosition { at, rest })
 }
 
+/// Returns the earlier of two bounds.
+fn earlier(one: Option<UtcTime>, other: Option<UtcTime>) -> Option<UtcTime> {
+    one.into_iter().chain(other).min()
+}
+
 /// The range of positions that a page may start with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageRange<const N: usize> {
     pub(super) after: PagePosition<N>,
-    /// The latest creation time, in microseconds.
+    /// The latest time by which pages are sorted, in microseconds.
     pub(super) until: i64,
 }
 
@@ -60,12 +65,16 @@ impl<const N: usize> PageRange<N> {
     /// Returns the range of a query: after its cursor, between the times of its filters.
     pub(super) fn of(query: &EntityQuery) -> Result<PageRange<N>, Failure> {
         let filters = &query.filters;
-        let first = filters
-            .created_at_min
-            .map_or(i64::MIN, |moment| moment.micros());
-        let until = filters
-            .created_at_max
-            .map_or(i64::MAX, |moment| moment.micros());
+        let (min, max) = match query.sort() {
+            // Nothing changes before it is created.
+            SortOrder::CreatedAt => (
+                filters.created_at_min,
+                earlier(filters.created_at_max, filters.updated_at_max),
+            ),
+            SortOrder::UpdatedAt => (filters.updated_at_min, filters.updated_at_max),
+        };
+        let first = min.map_or(i64::MIN, |moment| moment.micros());
+        let until = max.map_or(i64::MAX, |moment| moment.micros());
         let from = match query.after.as_deref() {
             None => None,
             Some(position) => {

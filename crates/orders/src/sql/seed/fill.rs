@@ -6,15 +6,17 @@ use super::samples::{
     EPOCH, LOCATIONS, PRODUCTS, SampleCustomer, SampleVariant, customers, product_id, variants,
 };
 use super::tables::{
-    CUSTOMER, FULFILLMENT, LINE, LOCATION, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
+    CUSTOMER, FULFILLMENT, LINE, LOCATION, LOOKUP, ORDER, PRODUCT, RETURN, STOCK, VARIANT,
 };
 use super::{SeedReport, StoreError, unreachable};
 use crate::model::{Currency, UtcTime};
-use crate::sql::connection::{dynamic_sql, placeholders};
+use crate::sql::connection::{dynamic_sql, placeholders, sql};
+use crate::sql::dialect::SqlDialect;
+use crate::sql::lookups::{self, LookupKeys, LookupKind};
 use crate::sql::order::LineRow;
 use candor_fault::to_json;
-use sqlx::AnyConnection;
-use std::collections::BTreeMap;
+use sqlx::{AnyConnection, Row as _};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 pub(super) struct SampleData {
@@ -114,9 +116,21 @@ impl SampleData {
                 customer.customer.last_name.clone().into(),
                 EPOCH.into(),
                 EPOCH.into(),
+                customer.customer.phone.clone().into(),
             ]
         });
         let done = CUSTOMER.insert(connection, customers.collect()).await?;
+        let keys = self.customers.iter().filter_map(|sample| {
+            let customer = &sample.customer;
+            let id = customer.id.clone().filter(|id| done.contains(id))?;
+            let (first, last) = (
+                customer.first_name.as_deref(),
+                customer.last_name.as_deref(),
+            );
+            let keys = lookups::of_customer(first, last, customer.phone.as_deref());
+            Some((id, EPOCH, keys))
+        });
+        LOOKUP.insert(connection, lookup_rows(keys)).await?;
         count(
             (&mut made.customers, &mut there.customers),
             done.len(),
@@ -161,11 +175,15 @@ impl SampleData {
     pub(super) async fn orders(
         &self,
         connection: &mut AnyConnection,
+        dialect: SqlDialect,
         numbers: RangeInclusive<u64>,
     ) -> Result<u64, sqlx::Error> {
-        let orders: Vec<_> = numbers
+        let mut orders: Vec<_> = numbers
             .map(|number| order(number, self.currency, &self.variants, &self.customers))
             .collect();
+        let existing = existing_ids(connection, &orders).await?;
+        orders.retain(|order| !existing.contains(&order.order_row.id));
+        assign_numbers(connection, dialect, &mut orders).await?;
         let rows = orders.iter().map(|order| {
             let order_row = &order.order_row;
             [
@@ -176,11 +194,14 @@ impl SampleData {
                 order_row.currency.code().into(),
                 order.customer_id.clone().into(),
                 to_json(&order_row.details).into(),
-                order_row.sub_total.minor().into(),
-                order_row.discount_total.minor().into(),
-                order_row.total.minor().into(),
+                order_row.totals.sub_total.minor().into(),
+                order_row.totals.discount_total.minor().into(),
+                order_row.totals.total.minor().into(),
                 order_row.created_at.micros().into(),
                 order_row.updated_at.micros().into(),
+                order_row.number.into(),
+                order_row.payment_status().word().into(),
+                order_row.next_line.into(),
             ]
         });
         let new = ORDER.insert(connection, rows.collect()).await?;
@@ -191,12 +212,79 @@ impl SampleData {
         lines(connection, &orders).await?;
         insert_movements(connection, &orders).await?;
         stock(connection, &orders).await?;
+        let keys = orders.iter().flat_map(order_keys);
+        LOOKUP.insert(connection, lookup_rows(keys)).await?;
         Ok(u64::try_from(new.len()).unwrap_or_default())
     }
 }
 
+/// Returns the ids of orders that the store has already.
+async fn existing_ids(
+    connection: &mut AnyConnection,
+    orders: &[SampleOrder],
+) -> Result<BTreeSet<String>, sqlx::Error> {
+    let ids = orders.iter().map(|order| order.order_row.id.clone());
+    let (Some(first), Some(last)) = (ids.clone().min(), ids.max()) else {
+        return Ok(BTreeSet::new());
+    };
+    let existing = sql("SELECT id FROM orders WHERE id >= $1 AND id <= $2");
+    let existing = existing.bind(first).bind(last);
+    let rows = existing.fetch_all(&mut *connection).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
+/// Gives new orders the next order numbers.
+async fn assign_numbers(
+    connection: &mut AnyConnection,
+    dialect: SqlDialect,
+    orders: &mut [SampleOrder],
+) -> Result<(), sqlx::Error> {
+    if orders.is_empty() {
+        return Ok(());
+    }
+    let count = i64::try_from(orders.len()).unwrap_or(i64::MAX);
+    let numbers = sql(dialect.next_order_numbers()).bind(count);
+    let numbers = numbers.fetch_all(&mut *connection).await?;
+    for (order, row) in orders.iter_mut().zip(numbers) {
+        order.order_row.number = row.try_get(0)?;
+    }
+    Ok(())
+}
+
+/// The id, the time and the keys of an entity.
+type EntityKeys = (String, i64, LookupKeys);
+
+/// Returns the keys of an order and of its fulfilment.
+fn order_keys(order: &SampleOrder) -> Vec<EntityKeys> {
+    let row = &order.order_row;
+    let created_at = row.created_at.micros();
+    let mut keys = lookups::of_order(row.name.as_deref(), &row.details);
+    let mut all = Vec::new();
+    if let (Some((id, _, at)), Some(number)) = (&order.fulfilment, &order.tracking_number) {
+        let numbers = [number.clone()];
+        keys.extend(lookups::of_tracking(LookupKind::OrderTracking, &numbers));
+        let own = lookups::of_tracking(LookupKind::FulfillmentTracking, &numbers);
+        all.push((id.clone(), *at, own));
+    }
+    all.push((row.id.clone(), created_at, keys));
+    all
+}
+
+/// Returns the rows of keys, in the order of the columns of [`LOOKUP`].
+pub(in crate::sql) fn lookup_rows(
+    entities: impl Iterator<Item = EntityKeys>,
+) -> Vec<[CellValue; 4]> {
+    let rows = entities.flat_map(|(id, at, keys)| {
+        let row = move |(key, value): (String, String)| {
+            [key.into(), at.into(), id.clone().into(), value.into()]
+        };
+        keys.into_iter().map(row)
+    });
+    rows.collect()
+}
+
 /// Returns the row of a line, in the order of the columns of [`LINE`].
-pub(in crate::sql) fn line_cells(line: &LineRow, created_at: UtcTime) -> [CellValue; 11] {
+pub(in crate::sql) fn line_cells(line: &LineRow, created_at: UtcTime) -> [CellValue; 12] {
     [
         line.order_id.clone().into(),
         line.line.into(),
@@ -209,6 +297,7 @@ pub(in crate::sql) fn line_cells(line: &LineRow, created_at: UtcTime) -> [CellVa
         line.cancelled.into(),
         line.returned.into(),
         created_at.micros().into(),
+        line.tax.minor().into(),
     ]
 }
 
@@ -241,7 +330,7 @@ async fn insert_movements(
     });
     FULFILLMENT.insert(connection, fulfilment.collect()).await?;
     let returned_goods = orders.iter().filter_map(|order| {
-        let (id, details, at) = order.returned_goods.clone()?;
+        let (id, details, at, refund_amount) = order.returned_goods.clone()?;
         let order_id = order.order_row.id.clone();
         let outcome = "refund".into();
         Some([
@@ -251,6 +340,8 @@ async fn insert_movements(
             details.into(),
             at.into(),
             at.into(),
+            "completed".into(),
+            refund_amount.into(),
         ])
     });
     RETURN.insert(connection, returned_goods.collect()).await?;

@@ -87,7 +87,9 @@ async fn fill(
             progress(done, total);
             let end = total.min(done + BATCH);
             begin(&mut connection, store.dialect).await?;
-            let made = samples.orders(&mut connection, done + 1..=end).await;
+            let made = samples
+                .orders(&mut connection, store.dialect, done + 1..=end)
+                .await;
             let made = made.map_err(unreachable)?;
             commit(&mut connection).await?;
             seeded.made.orders += made;

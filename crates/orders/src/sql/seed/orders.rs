@@ -2,7 +2,7 @@
 
 use super::samples::{EPOCH, LOCATIONS, MINUTE, SampleCustomer, SampleVariant};
 use super::splitmix::SplitMix64;
-use crate::model::{Currency, Money, OrderStatus, Totals, UtcTime};
+use crate::model::{Currency, Money, OrderAmounts, OrderStatus, Totals, UtcTime};
 use crate::sql::order::{LineRow, OrderDetails, OrderRow};
 use candor_fault::to_json;
 use serde_json::json;
@@ -23,8 +23,9 @@ pub(super) struct SampleOrder {
     pub(super) lines: Vec<LineRow>,
     /// The fulfilment: id, details, time.
     pub(super) fulfilment: Option<(String, String, i64)>,
-    /// The return: id, details, time.
-    pub(super) returned_goods: Option<(String, String, i64)>,
+    /// The return: id, details, time, refund amount in the smallest unit.
+    pub(super) returned_goods: Option<(String, String, i64, i64)>,
+    pub(super) tracking_number: Option<String>,
 }
 
 /// Returns the status for a number below 100.
@@ -53,18 +54,21 @@ pub(super) fn order(
     let mut lines = draw_lines(&mut random, &id, variants);
     let returned = set_progress(&mut random, status, &mut lines);
     let left = lines.iter().any(|line| line.fulfilled > 0);
-    let fulfilment = left.then(|| {
+    let tracking_number = left.then(|| format!("SAMPLE{number:07}"));
+    let fulfilment = tracking_number.as_ref().map(|tracking_number| {
         (
             format!("ful_{number:07}"),
-            fulfilment(number, &lines),
+            fulfilment(tracking_number, &lines),
             created_at + DAY,
         )
     });
     let returned_goods = returned.then(|| {
+        let refund_amount = refund_amount(&lines);
         (
             format!("ret_{number:07}"),
-            returned_goods(&lines),
+            returned_goods(&lines, refund_amount.text(currency)),
             created_at + 9 * DAY,
+            refund_amount.minor(),
         )
     });
     let updated_at = match status {
@@ -88,9 +92,13 @@ pub(super) fn order(
             status,
             currency,
             details,
-            sub_total: totals.sub_total,
-            discount_total: totals.discount_total,
-            total: totals.total,
+            totals,
+            amounts: OrderAmounts::default(),
+            paid_total: Money::default(),
+            refunded_total: Money::default(),
+            number: 0,
+            next_line: i64::try_from(lines.len()).unwrap_or_default(),
+            exchange_for: None,
             created_at: UtcTime::of_micros(created_at),
             updated_at: UtcTime::of_micros(updated_at),
             id,
@@ -99,6 +107,7 @@ pub(super) fn order(
         lines,
         fulfilment,
         returned_goods,
+        tracking_number,
     }
 }
 
@@ -129,6 +138,7 @@ fn draw_lines(random: &mut SplitMix64, id: &str, variants: &[SampleVariant]) -> 
             fulfilled: 0,
             cancelled: 0,
             returned: 0,
+            tax: Money::default(),
         });
     }
     lines
@@ -163,29 +173,33 @@ fn set_progress(random: &mut SplitMix64, status: OrderStatus, lines: &mut [LineR
     false
 }
 
-fn fulfilment(number: u64, lines: &[LineRow]) -> String {
+fn fulfilment(tracking_number: &str, lines: &[LineRow]) -> String {
     let [(location, _), ..] = LOCATIONS;
     let left = lines.iter().filter(|line| line.fulfilled > 0);
     let left: Vec<_> = left
         .map(|line| json!({ "sku": line.sku, "quantity": line.fulfilled, "locationId": location }))
         .collect();
-    to_json(&json!({ "lineItems": left, "trackingNumbers": [format!("SAMPLE{number:07}")] }))
+    to_json(&json!({ "lineItems": left, "trackingNumbers": [tracking_number] }))
 }
 
-fn returned_goods(lines: &[LineRow]) -> String {
+/// Returns the price of the returned units.
+fn refund_amount(lines: &[LineRow]) -> Money {
+    let price = |line: &LineRow| {
+        let net = line.unit_price.minor() - line.unit_discount.minor();
+        i128::from(line.returned) * i128::from(net)
+    };
+    Money::of_minor(lines.iter().map(price).sum()).unwrap_or_default()
+}
+
+fn returned_goods(lines: &[LineRow], refund_amount: String) -> String {
     let returned_goods = lines.iter().filter(|line| line.returned > 0);
     let returned_goods: Vec<_> = returned_goods
         .map(|line| json!({ "sku": line.sku, "quantity": line.returned }))
         .collect();
-    to_json(&json!({ "lineItems": returned_goods }))
+    to_json(&json!({ "lineItems": returned_goods, "refundAmount": refund_amount }))
 }
 
 fn totals(lines: &[LineRow]) -> Totals {
     let lines: Vec<_> = lines.iter().map(LineRow::amounts).collect();
-    let nothing = Money::default();
-    Totals::of(&lines).unwrap_or(Totals {
-        sub_total: nothing,
-        discount_total: nothing,
-        total: nothing,
-    })
+    Totals::of(&lines, &OrderAmounts::default()).unwrap_or_default()
 }

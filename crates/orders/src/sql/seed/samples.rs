@@ -108,9 +108,17 @@ pub(super) const PRODUCTS: [SampleProduct; 12] = [
     ),
 ];
 
-/// The customers: given name, family name, street, town, postal code, country.
-const CUSTOMERS: [[&str; 6]; 10] = [
-    ["Ada", "Keller", "Lindenweg 4", "Berlin", "10115", "DE"],
+/// The customers: given name, family name, street, town, postal code, country, phone.
+const CUSTOMERS: [[&str; 7]; 10] = [
+    [
+        "Ada",
+        "Keller",
+        "Lindenweg 4",
+        "Berlin",
+        "10115",
+        "DE",
+        "+49 30 5550101",
+    ],
     [
         "Bruno",
         "Costa",
@@ -118,11 +126,44 @@ const CUSTOMERS: [[&str; 6]; 10] = [
         "Lisboa",
         "1100-012",
         "PT",
+        "+351 21 555 0102",
     ],
-    ["Chloe", "Martin", "12 Rue des Lilas", "Lyon", "69003", "FR"],
-    ["Daniel", "Okafor", "7 Marina Road", "Lagos", "101241", "NG"],
-    ["Emi", "Tanaka", "3-5-1 Kitazawa", "Tokyo", "155-0031", "JP"],
-    ["Farid", "Haddad", "21 Cedar Street", "Beirut", "2038", "LB"],
+    [
+        "Chloe",
+        "Martin",
+        "12 Rue des Lilas",
+        "Lyon",
+        "69003",
+        "FR",
+        "+33 4 55 50 01 03",
+    ],
+    [
+        "Daniel",
+        "Okafor",
+        "7 Marina Road",
+        "Lagos",
+        "101241",
+        "NG",
+        "+234 1 555 0104",
+    ],
+    [
+        "Emi",
+        "Tanaka",
+        "3-5-1 Kitazawa",
+        "Tokyo",
+        "155-0031",
+        "JP",
+        "+81 3-5555-0105",
+    ],
+    [
+        "Farid",
+        "Haddad",
+        "21 Cedar Street",
+        "Beirut",
+        "2038",
+        "LB",
+        "+961 1 555 106",
+    ],
     [
         "Grace",
         "Tremblay",
@@ -130,6 +171,7 @@ const CUSTOMERS: [[&str; 6]; 10] = [
         "Toronto",
         "M5V 1L7",
         "CA",
+        "+1 416-555-0107",
     ],
     [
         "Hugo",
@@ -138,9 +180,26 @@ const CUSTOMERS: [[&str; 6]; 10] = [
         "Uppsala",
         "753 31",
         "SE",
+        "+46 18 555 01 08",
     ],
-    ["Ines", "Moreno", "Calle Mayor 33", "Sevilla", "41001", "ES"],
-    ["Jonas", "Weber", "Hafenstrasse 2", "Hamburg", "20459", "DE"],
+    [
+        "Ines",
+        "Moreno",
+        "Calle Mayor 33",
+        "Sevilla",
+        "41001",
+        "ES",
+        "+34 955 550 109",
+    ],
+    [
+        "Jonas",
+        "Weber",
+        "Hafenstrasse 2",
+        "Hamburg",
+        "20459",
+        "DE",
+        "+49 40 5550110",
+    ],
 ];
 
 const fn sample(
@@ -199,33 +258,35 @@ pub(super) struct SampleCustomer {
 }
 
 pub(super) fn customers() -> Vec<SampleCustomer> {
-    let customer = |(index, [first, last, street, town, code, country]): (usize, [&str; 6])| {
-        let email = format!(
-            "{}.{}@example.com",
-            first.to_lowercase(),
-            last.to_lowercase()
-        );
-        SampleCustomer {
-            customer: OrderCustomer {
-                id: Some(format!("cust_{:04}", index + 1)),
-                email: Some(email.clone()),
-                first_name: Some(first.to_owned()),
-                last_name: Some(last.to_owned()),
-            },
-            email,
-            address: PostalAddress {
-                address1: street.to_owned(),
-                address2: None,
-                city: town.to_owned(),
-                state_or_province: None,
-                zip_code_or_postal_code: Some(code.to_owned()),
-                country: country.to_owned(),
-                first_name: Some(first.to_owned()),
-                last_name: Some(last.to_owned()),
-                company: None,
-                phone: None,
-            },
-        }
-    };
+    let customer =
+        |(index, [first, last, street, town, code, country, phone]): (usize, [&str; 7])| {
+            let email = format!(
+                "{}.{}@example.com",
+                first.to_lowercase(),
+                last.to_lowercase()
+            );
+            SampleCustomer {
+                customer: OrderCustomer {
+                    id: Some(format!("cust_{:04}", index + 1)),
+                    email: Some(email.clone()),
+                    first_name: Some(first.to_owned()),
+                    last_name: Some(last.to_owned()),
+                    phone: Some(phone.to_owned()),
+                },
+                email,
+                address: PostalAddress {
+                    address1: street.to_owned(),
+                    address2: None,
+                    city: town.to_owned(),
+                    state_or_province: None,
+                    zip_code_or_postal_code: Some(code.to_owned()),
+                    country: country.to_owned(),
+                    first_name: Some(first.to_owned()),
+                    last_name: Some(last.to_owned()),
+                    company: None,
+                    phone: None,
+                },
+            }
+        };
     CUSTOMERS.into_iter().enumerate().map(customer).collect()
 }

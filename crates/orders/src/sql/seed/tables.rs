@@ -49,7 +49,7 @@ pub(in crate::sql) const STOCK: TableInsert<5> = TableInsert {
     ],
 };
 
-pub(in crate::sql) const CUSTOMER: TableInsert<7> = TableInsert {
+pub(in crate::sql) const CUSTOMER: TableInsert<8> = TableInsert {
     table: "customers",
     columns: [
         ("id", TEXT),
@@ -59,10 +59,11 @@ pub(in crate::sql) const CUSTOMER: TableInsert<7> = TableInsert {
         ("last_name", TEXT),
         ("created_at", BIGINT),
         ("updated_at", BIGINT),
+        ("phone", TEXT),
     ],
 };
 
-pub(in crate::sql) const ORDER: TableInsert<12> = TableInsert {
+pub(in crate::sql) const ORDER: TableInsert<15> = TableInsert {
     table: "orders",
     columns: [
         ("id", TEXT),
@@ -77,10 +78,13 @@ pub(in crate::sql) const ORDER: TableInsert<12> = TableInsert {
         ("total", BIGINT),
         ("created_at", BIGINT),
         ("updated_at", BIGINT),
+        ("number", BIGINT),
+        ("payment_status", TEXT),
+        ("next_line", BIGINT),
     ],
 };
 
-pub(in crate::sql) const LINE: TableInsert<11> = TableInsert {
+pub(in crate::sql) const LINE: TableInsert<12> = TableInsert {
     table: "order_lines",
     columns: [
         ("order_id", TEXT),
@@ -94,6 +98,7 @@ pub(in crate::sql) const LINE: TableInsert<11> = TableInsert {
         ("cancelled", BIGINT),
         ("returned", BIGINT),
         ("created_at", BIGINT),
+        ("tax", BIGINT),
     ],
 };
 
@@ -108,7 +113,7 @@ pub(in crate::sql) const FULFILLMENT: TableInsert<5> = TableInsert {
     ],
 };
 
-pub(in crate::sql) const RETURN: TableInsert<6> = TableInsert {
+pub(in crate::sql) const RETURN: TableInsert<8> = TableInsert {
     table: "returns",
     columns: [
         ("id", TEXT),
@@ -117,5 +122,18 @@ pub(in crate::sql) const RETURN: TableInsert<6> = TableInsert {
         ("details", TEXT),
         ("created_at", BIGINT),
         ("updated_at", BIGINT),
+        ("status", TEXT),
+        ("refund_amount", BIGINT),
+    ],
+};
+
+/// The key is first, so that inserted rows are counted by it.
+pub(in crate::sql) const LOOKUP: TableInsert<4> = TableInsert {
+    table: "lookups",
+    columns: [
+        ("key", TEXT),
+        ("created_at", BIGINT),
+        ("id", TEXT),
+        ("value", TEXT),
     ],
 };

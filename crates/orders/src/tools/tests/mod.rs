@@ -2,8 +2,10 @@
 
 mod struct_fields;
 
-use super::query::{QueryArguments, TIMES};
-use crate::model::{CancelOrder, CreateOrder, CreateReturn, FulfillOrder, UpdateOrder};
+use super::query::QueryArguments;
+use crate::model::{
+    CancelOrder, CreateOrder, CreateReturn, FulfillOrder, TIME_FILTERS, UpdateOrder,
+};
 use crate::{
     Adapter, AdapterFuture, Config, Filters, OrderOperation, OrdersServer, Request, RequestContext,
     Response, cursor,
@@ -78,6 +80,8 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
             "unitDiscount",
             vec![json!("0"), json!("0.5"), json!("00.50")],
         ),
+        ("phones", vec![json!(["+49 30 1234567", "030/123 45 68"])]),
+        ("outcome", vec![json!("exchange")]),
         ("createdAtMin", vec![min.clone()]),
         ("createdAtMax", vec![max.clone()]),
         ("updatedAtMin", vec![min]),
@@ -163,7 +167,7 @@ fn struct_of_queries_takes_exactly_what_the_schemas_publish() {
     }
     let mut fields = struct_fields::<QueryArguments>(&Value::Object(serde_json::Map::new()));
     let root = fields.get_mut("").unwrap();
-    root.extend(TIMES.map(str::to_owned));
+    root.extend(TIME_FILTERS.map(str::to_owned));
     assert_eq!(fields, BTreeMap::from([(String::new(), published)]));
 }
 

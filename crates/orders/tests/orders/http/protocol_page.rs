@@ -138,7 +138,7 @@ async fn capabilities_and_failures_are_read() {
     let Err(Failure::Final(stands, _)) = result else {
         panic!("{result:?}");
     };
-    insta::assert_snapshot!(format!("{stands:?}"), @r#"Refusal(OrderRefusal { reason: InsufficientInventory, field: Some("order.lineItems.0.quantity"), status: None, available: Some(3) })"#);
+    insta::assert_snapshot!(format!("{stands:?}"), @r#"Refusal(OrderRefusal { reason: InsufficientInventory, field: Some("order.lineItems.0.quantity"), status: None, available: Some(3), available_amount: None, return_status: None, scope: None, tool: None })"#);
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ pub(crate) async fn migrate_twice(fixture: &StoreFixture) {
     let settings = fixture
         .rows("SELECT name, value FROM settings ORDER BY name")
         .await;
-    assert_eq!(settings, ["currency USD", "format 1"]);
+    assert_eq!(settings, ["currency USD", "format 2"]);
 }
 
 /// Eight processes start at once on an empty database.
@@ -72,16 +72,16 @@ async fn at_once(url: &DatabaseUrl) {
 
 pub(crate) async fn newer(fixture: &StoreFixture) {
     fixture
-        .execute("UPDATE settings SET value = '2' WHERE name = 'format'")
+        .execute("UPDATE settings SET value = '3' WHERE name = 'format'")
         .await;
     let url = fixture.database.database_url();
     for newer in [
         open_error(&url).await,
         migrate(&url, usd()).await.unwrap_err(),
     ] {
-        assert!(matches!(newer, StoreError::Newer(2)), "{newer:?}");
+        assert!(matches!(newer, StoreError::Newer(3)), "{newer:?}");
         let response =
-            "the tables have format 2, and this program knows 1: it was made by a newer one";
+            "the tables have format 3, and this program knows 2: it was made by a newer one";
         assert_eq!(newer.to_string(), response);
     }
     for (statement, reason) in [
@@ -89,7 +89,11 @@ pub(crate) async fn newer(fixture: &StoreFixture) {
             "UPDATE settings SET value = 'x' WHERE name = 'format'",
             "the tables are not ours: they have no format",
         ),
-        ("UPDATE settings SET value = '1' WHERE name = 'format'", ""),
+        (
+            "UPDATE settings SET value = '1' WHERE name = 'format'",
+            "the tables have format 1, and this program works with 2",
+        ),
+        ("UPDATE settings SET value = '2' WHERE name = 'format'", ""),
         (
             "UPDATE settings SET value = 'usd' WHERE name = 'currency'",
             "the tables are not ours: they have no currency",

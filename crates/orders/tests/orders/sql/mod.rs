@@ -14,12 +14,16 @@ mod import;
 mod invariants;
 mod keys;
 mod lost_commits;
+mod migration;
 mod outages;
 mod properties;
 mod records;
 mod returns;
 mod rules_model;
+mod support;
+mod support_properties;
 mod update;
+mod walkthrough;
 
 /// Makes a test of every case on each database. After each test the tables must be consistent.
 macro_rules! test_on_both {
@@ -67,5 +71,6 @@ test_on_both! {
     concurrency: last_units opposite_orders cancel_races_fulfill same_external_id same_new_customer two_servers;
     commit_groups: failing_members;
     deadlines: blocked cancelled in_line;
+    support: totals wrong_totals payments refunds edits refused_edits line_numbers shipped_orders returns exchange lookups;
     databases: migrate_twice migrate_at_once newer foreign_tables;
 }

@@ -95,6 +95,53 @@ fn refusals_of_the_database_are_4001_with_their_identifier() {
     assert_eq!(identifiers.into_iter().collect::<Vec<_>>(), EVERY);
 }
 
+/// Returns the refusals of payments and returns, on an order of which two cups were shipped.
+fn support_refusals(server: &mut dyn OrderCalls) -> Vec<String> {
+    let id = server.create_order(&shippable("a", 2, "name", json!("#1")));
+    server.call_ok("fulfill-order", &about(&id, "f"));
+    let mut returned = with_lines(&id, "r", "CUP", 1);
+    returned["outcome"] = json!("refund");
+    let returned = server.call_ok("create-return", &returned)["return"]["id"].clone();
+    let update = |key: &str, updates: Value| {
+        let mut arguments = about(&id, key);
+        arguments["updates"] = updates;
+        arguments
+    };
+    let paid = json!([{ "reference": "ch_1", "method": "card", "amount": "1.00" }]);
+    server.call_ok("update-order", &update("p", json!({ "payments": paid })));
+    let refund = json!([{ "reference": "re_1", "amount": "1.01" }]);
+    let skipped = json!([{ "id": returned, "status": "completed" }]);
+    let unknown = json!([{ "id": "ret_none", "status": "received" }]);
+    [
+        update("u1", json!({ "payments": paid })),
+        update("u2", json!({ "refunds": refund })),
+        update("u3", json!({ "returns": skipped })),
+        update("u4", json!({ "returns": unknown })),
+    ]
+    .iter()
+    .map(|arguments| server.call_err_in_both_eras("update-order", arguments))
+    .collect()
+}
+
+#[test]
+fn refusals_of_payments_and_returns_are_4001_with_their_identifier() {
+    let answers = OrdersFixture::for_each_database()
+        .map(|fixture| mask(&support_refusals(&mut &fixture.http(&[])).join("\n")));
+    let first = all_equal(answers);
+    for identifier in [
+        "PAYMENT_REFERENCE_CONFLICT",
+        "REFUND_EXCEEDS_PAID",
+        "INVALID_RETURN_STATE",
+        "RETURN_NOT_FOUND",
+    ] {
+        assert!(
+            first.contains(&format!(r#""originalError":"{identifier}""#)),
+            "{first}"
+        );
+    }
+    assert_snapshot!(first);
+}
+
 /// A call with the read token is refused before anything is read.
 #[test]
 fn change_without_the_write_token_is_4001() {

@@ -8,10 +8,10 @@ use super::page;
 use crate::adapter::{OrderOperation, Response};
 use crate::failure::{Failure, OrderRule, RuleViolation};
 use crate::model::{EntityQuery, Filters};
-use crate::model::{OrderStatus, UtcTime};
+use crate::model::{OrderStatus, PaymentStatus, ReturnOutcome, ReturnStatus, SortOrder, UtcTime};
 use crate::sql::store::Store;
 use crate::sql::test_databases::{Databases, open};
-use expected::{EMAILS, SKUS};
+use expected::{EMAILS, PERSONS, PHONES, SKUS};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::{Config, TestRunner};
@@ -69,7 +69,25 @@ fn filters(operation: OrderOperation) -> impl Strategy<Value = Filters> {
         ids(),
     );
     let times = (time(), time(), time(), time());
-    (lists, times).prop_map(move |(lists, times)| {
+    let numbers = prop::collection::vec((998..1070_i64).prop_map(|one| one.to_string()), 0..20);
+    let order_names = prop::collection::vec(
+        (0..9_usize).prop_map(|one| format!("{}a{one}", ["", "#"][one % 2])),
+        0..4,
+    );
+    let tracking = prop::collection::vec((0..9).prop_map(|one| format!("T{one}")), 0..4);
+    let found = (
+        some(numbers),
+        some(order_names),
+        some(tracking),
+        some(texts(&PERSONS)),
+        some(texts(&PHONES)),
+        some(subsequence(PaymentStatus::ALL, 0..=3)),
+        some(subsequence(ReturnStatus::ALL, 0..=4)),
+        some(subsequence(ReturnOutcome::ALL, 0..=3)),
+        prop::option::of(prop::sample::select(SortOrder::ALL)),
+        ids(),
+    );
+    (lists, times, found).prop_map(move |(lists, times, found)| {
         let is = |operations: &[OrderOperation]| operations.contains(&operation);
         use OrderOperation::*;
         Filters {
@@ -87,6 +105,26 @@ fn filters(operation: OrderOperation) -> impl Strategy<Value = Filters> {
             created_at_max: times.1,
             updated_at_min: times.2,
             updated_at_max: times.3,
+            order_numbers: found.0.filter(|_| is(&[GetOrders])),
+            names: match operation {
+                GetOrders => found.1,
+                GetCustomers => found.3.clone(),
+                _ => None,
+            },
+            tracking_numbers: match operation {
+                GetOrders => found.2,
+                GetFulfillments => found.9.clone(),
+                _ => None,
+            },
+            customer_ids: found.9.filter(|_| is(&[GetOrders])),
+            customer_names: found.3.filter(|_| is(&[GetOrders])),
+            phones: found.4.filter(|_| is(&[GetOrders, GetCustomers])),
+            payment_statuses: found.5.filter(|_| is(&[GetOrders])),
+            return_statuses: found.6.filter(|_| is(&[GetReturns])),
+            outcomes: found.7.filter(|_| is(&[GetReturns])),
+            sort: found
+                .8
+                .filter(|_| is(&[GetOrders, GetCustomers, GetFulfillments, GetReturns])),
         }
     })
 }
