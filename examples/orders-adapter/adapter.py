@@ -37,6 +37,7 @@ MEMBERS = {
 }
 CHANGES = [name for name in MEMBERS if not name.startswith("get-")]
 STEPS = {("pending", "confirmed"), ("confirmed", "processing"), ("shipped", "delivered")}
+TIMES = ("createdAtMin", "createdAtMax", "updatedAtMin", "updatedAtMax")
 OPEN = ("pending", "confirmed", "processing")
 
 
@@ -336,6 +337,10 @@ class Shop:
     def query(self, operation, asked):
         with self.lock:
             entities, filters = self.entities(operation)
+            for name in asked:
+                if name not in filters and name not in TIMES and name not in ("pageSize", "cursor"):
+                    # A refusal is better than an answer that ignores a filter.
+                    raise No(422, "UNSUPPORTED_FILTER", field=name)
             wanted = [one for one in entities if self.fits(one, asked, filters)]
             place = lambda one: (one["createdAt"], one.get("id") or f"{one['sku']} {one['locationId']}")
             wanted.sort(key=place)
@@ -350,16 +355,13 @@ class Shop:
 
     def fits(self, one, asked, filters):
         for name, value in asked.items():
-            if name in ("pageSize", "cursor"):
-                continue
+            fits = True
             if name in filters:
                 fits = bool(set(value) & set(filters[name](one)))
             elif name in ("createdAtMin", "updatedAtMin"):
                 fits = one[name[:-3]] >= value
             elif name in ("createdAtMax", "updatedAtMax"):
                 fits = one[name[:-3]] <= value
-            else:  # A refusal is better than an answer that ignores a filter.
-                raise No(422, "UNSUPPORTED_FILTER", field=name)
             if not fits:
                 return False
         return True

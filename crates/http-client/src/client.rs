@@ -10,6 +10,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,13 +40,48 @@ pub type Sending<'a> =
 pub struct HttpClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 impl HttpClient {
-    /// Creates a client. No connection is opened yet.
+    /// Creates a client that trusts the system's certificates. No connection is opened yet.
     pub fn new(base: &BaseUrl, options: ClientOptions) -> Result<HttpClient, HttpSetupError> {
+        let mut roots = RootCertStore::empty();
+        if base.is_encrypted() {
+            // Some of a system's certificates may be unreadable; one usable certificate is enough.
+            let loaded = rustls_native_certs::load_native_certs();
+            let (added, _ignored) = roots.add_parsable_certificates(loaded.certs);
+            if added == 0 {
+                return Err(HttpSetupError::NoCertificates);
+            }
+        }
+        HttpClient::trusting(roots, base, options)
+    }
+
+    /// Creates a client that trusts these certificates in PEM only. No connection is opened yet.
+    pub fn with_roots(
+        base: &BaseUrl,
+        options: ClientOptions,
+        pem: &[u8],
+    ) -> Result<HttpClient, HttpSetupError> {
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|_| HttpSetupError::NoCertificates)?;
+            let added = roots.add(certificate);
+            added.map_err(|_| HttpSetupError::NoCertificates)?;
+        }
+        match roots.is_empty() {
+            true => Err(HttpSetupError::NoCertificates),
+            false => HttpClient::trusting(roots, base, options),
+        }
+    }
+
+    fn trusting(
+        roots: RootCertStore,
+        base: &BaseUrl,
+        options: ClientOptions,
+    ) -> Result<HttpClient, HttpSetupError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.connect_timeout));
-        let tls = HttpsConnectorBuilder::new().with_tls_config(tls_config(base)?);
+        let tls = HttpsConnectorBuilder::new().with_tls_config(tls_config(roots)?);
         let connector = match base.is_encrypted() {
             true => tls.https_only(),
             false => tls.https_or_http(),
@@ -90,16 +127,7 @@ impl HttpClient {
     }
 }
 
-fn tls_config(base: &BaseUrl) -> Result<ClientConfig, HttpSetupError> {
-    let mut roots = RootCertStore::empty();
-    if base.is_encrypted() {
-        // Some of a system's certificates may be unreadable; one usable certificate is enough.
-        let loaded = rustls_native_certs::load_native_certs();
-        let (added, _ignored) = roots.add_parsable_certificates(loaded.certs);
-        if added == 0 {
-            return Err(HttpSetupError::NoCertificates);
-        }
-    }
+fn tls_config(roots: RootCertStore) -> Result<ClientConfig, HttpSetupError> {
     // The provider is named here and not process-wide, because other code of the process may use TLS too.
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -227,6 +227,8 @@ pub struct RequestContext {
     pub deadline: Deadline,
     /// Set right before the irreversible step: a commit, or the sending of a request.
     pub mark: EffectMark,
+    /// The client that makes the call.
+    pub client: String,
     /// Present for changes.
     pub key: Option<IdempotencyKey>,
 }

@@ -101,6 +101,7 @@ impl GuardedAdapter {
     pub(crate) async fn call(
         &self,
         request: &Request,
+        client: &str,
         key: Option<IdempotencyKey>,
         mark: &EffectMark,
     ) -> Result<Response, Failure> {
@@ -119,6 +120,7 @@ impl GuardedAdapter {
         let context = RequestContext {
             deadline: Deadline::after(self.deadline),
             mark: mark.clone(),
+            client: client.to_owned(),
             key,
         };
         let doubted = AtomicBool::new(false);

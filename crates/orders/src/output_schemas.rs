@@ -104,6 +104,7 @@ fn order() -> Value {
         })),
         json!({
             "externalId": text(),
+            "platformStatus": text(),
             "name": text(),
             "customer": shape(json!({}), customer),
             "shippingAddress": address(),

@@ -123,7 +123,10 @@ impl OrdersServer {
             client: DEFAULT_CLIENT.to_owned(),
             key,
         });
-        let response = self.guarded.call(request, key, &cx.mark).await;
+        let response = self
+            .guarded
+            .call(request, DEFAULT_CLIENT, key, &cx.mark)
+            .await;
         self.report(request.operation(), DEFAULT_CLIENT, &response);
         response
     }

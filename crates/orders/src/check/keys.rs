@@ -180,7 +180,7 @@ async fn concurrent_duplicates(run: &mut CheckRun) -> StepResult {
             busy += 1;
             continue;
         }
-        made.push(probe.entity(OrderOperation::CreateOrder, &seen)?);
+        made.push(probe.entity(OrderOperation::CreateOrder, &arguments, &seen)?);
     }
     let Some(first) = made.first() else {
         return skipped("every request was answered with a retryable failure");

@@ -1,11 +1,14 @@
 //! Checks whether an order system implements the adapter protocol. They create orders, so they are
 //! for a test system.
 
+mod filters;
 mod keys;
 mod new_orders;
 mod order_changes;
 mod probe;
 mod protocol;
+mod returns;
+mod stock;
 mod test_orders;
 
 pub use probe::REQUEST_TIME;
@@ -15,6 +18,7 @@ use candor_street::Random;
 use futures_util::future::BoxFuture;
 use probe::{AdapterProbe, NotPassed, StepResult};
 use serde::Serialize;
+use std::fmt;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,7 +62,34 @@ impl CheckReport {
 }
 
 /// The units of stock that the checks may need.
-pub const UNITS: i64 = 100;
+pub const UNITS: i64 = 200;
+
+/// The reason why no check was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckError {
+    Setup(AdapterSetupError),
+    /// No connection to the order system can be made; the reason of the operating system.
+    Unreachable(String),
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::Setup(error) => error.fmt(out),
+            CheckError::Unreachable(reason) => {
+                write!(out, "the order system cannot be reached: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+impl From<AdapterSetupError> for CheckError {
+    fn from(error: AdapterSetupError) -> CheckError {
+        CheckError::Setup(error)
+    }
+}
 
 /// The options of the checks.
 #[derive(Debug, Clone, Default)]
@@ -83,7 +114,7 @@ struct Check {
     work: CheckFn,
 }
 
-/// Runs every check against a live order system. **This creates orders**, at most 30, each with an
+/// Runs every check against a live order system. **This creates orders**, at most 50, each with an
 /// external id or a tag that starts with `candor-check-`. `on_result` is called with each result as
 /// it arrives.
 pub async fn check_adapter(
@@ -91,7 +122,7 @@ pub async fn check_adapter(
     options: CheckOptions,
     random: Random,
     mut on_result: impl FnMut(&CheckResult),
-) -> Result<CheckReport, AdapterSetupError> {
+) -> Result<CheckReport, CheckError> {
     let mut unknown = settings.clone();
     let stranger = match unknown.bearer.take() {
         Some(_) => Some(AdapterProbe::new(&unknown, Random::clone(&random))?),
@@ -102,11 +133,17 @@ pub async fn check_adapter(
         stranger,
         options,
     };
+    if let Some(reason) = run.probe.unreachable_reason().await {
+        return Err(CheckError::Unreachable(reason));
+    }
     let mut checks = Vec::new();
     for check in protocol::CHECKS
         .iter()
         .chain(new_orders::CHECKS)
+        .chain(filters::CHECKS)
         .chain(order_changes::CHECKS)
+        .chain(stock::CHECKS)
+        .chain(returns::CHECKS)
         .chain(keys::CHECKS)
     {
         let (outcome, seen) = match (check.work)(&mut run).await {

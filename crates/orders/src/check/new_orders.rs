@@ -14,6 +14,11 @@ pub(super) const CHECKS: &[Check] = &[
         work: |run| create(run).boxed(),
     },
     Check {
+        name: "exact-sums",
+        expected: "three units of 0.10 and one of 1.10 come to 1.40, with every digit",
+        work: |run| exact_sums(run).boxed(),
+    },
+    Check {
         name: "find",
         expected: "a new order is found by id and by externalId, and alone",
         work: |run| find(run).boxed(),
@@ -58,6 +63,20 @@ async fn create(run: &mut CheckRun) -> StepResult {
         has(line, name, &json!(expected))?;
     }
     Ok(format!("made {}", shown(&test_order.id)))
+}
+
+async fn exact_sums(run: &mut CheckRun) -> StepResult {
+    run.probe.needs(&[OrderOperation::CreateOrder])?;
+    let sku = run.sku().await?;
+    let external = run.probe.id();
+    let lines = json!([
+        { "sku": sku, "quantity": 3, "unitPrice": "0.10" },
+        { "sku": sku, "quantity": 1, "unitPrice": "1.10" }
+    ]);
+    let arguments = json!({ "order": { "externalId": external, "lineItems": lines } });
+    let order = run.step(OrderOperation::CreateOrder, arguments).await?;
+    has(&order, "total", &json!("1.4"))?;
+    Ok(String::from("1.40"))
 }
 
 async fn find(run: &mut CheckRun) -> StepResult {

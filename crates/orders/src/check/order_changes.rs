@@ -1,7 +1,7 @@
 //! Checks of changes to orders: updates, cancellations, fulfilments and returns.
 
 use super::probe::{StepResult, failed, shown, skipped};
-use super::test_orders::{TestOrder, has, quantities, text};
+use super::test_orders::{has, quantities, text};
 use super::{Check, CheckRun};
 use crate::OrderOperation;
 use futures_util::FutureExt as _;
@@ -47,16 +47,6 @@ pub(super) const CHECKS: &[Check] = &[
         name: "fulfill",
         expected: "a fulfilment names its order and quantities, and the last one makes the order shipped",
         work: |run| fulfill(run).boxed(),
-    },
-    Check {
-        name: "return",
-        expected: "a return of fulfilled units names its order and quantities",
-        work: |run| create_return(run).boxed(),
-    },
-    Check {
-        name: "return-too-much",
-        expected: "more than was fulfilled is refused as RETURN_EXCEEDS_FULFILLED, with context.available",
-        work: |run| return_too_much(run).boxed(),
     },
 ];
 
@@ -108,6 +98,10 @@ async fn update(run: &mut CheckRun) -> StepResult {
         has(&order, name, &json!(expected))?;
     }
     has(&order, "lineItems", &test_order.order["lineItems"])?;
+    if let Some(stored) = run.read(&test_order).await? {
+        has(&stored, "notes", &json!("checked"))?;
+        has(&stored, "status", &json!("confirmed"))?;
+    }
     Ok(String::from("confirmed, with notes"))
 }
 
@@ -222,39 +216,4 @@ async fn fulfill(run: &mut CheckRun) -> StepResult {
         None | Some("shipped") => Ok(String::from("two units, then the third")),
         Some(status) => failed(format!("the order is {}", shown(status))),
     }
-}
-
-/// Creates an order and ships its three units.
-async fn shipped(run: &mut CheckRun) -> StepResult<TestOrder> {
-    run.probe
-        .needs(&[OrderOperation::FulfillOrder, OrderOperation::CreateReturn])?;
-    let test_order = run.create_order().await?;
-    let arguments = json!({ "orderId": test_order.id });
-    run.step(OrderOperation::FulfillOrder, arguments).await?;
-    Ok(test_order)
-}
-
-async fn create_return(run: &mut CheckRun) -> StepResult {
-    let test_order = shipped(run).await?;
-    let lines = quantities(&run.sku().await?, 2);
-    let arguments = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
-    let made = run.step(OrderOperation::CreateReturn, arguments).await?;
-    has(&made, "orderId", &json!(test_order.id))?;
-    has(&made, "outcome", &json!("refund"))?;
-    has(&made, "lineItems", &lines)?;
-    Ok(String::from("two units came back"))
-}
-
-async fn return_too_much(run: &mut CheckRun) -> StepResult {
-    let test_order = shipped(run).await?;
-    let lines = quantities(&run.sku().await?, 4);
-    let arguments = json!({ "orderId": test_order.id, "lineItems": lines, "outcome": "refund" });
-    let sent = ("available", json!(3));
-    run.refused_with(
-        OrderOperation::CreateReturn,
-        arguments,
-        "RETURN_EXCEEDS_FULFILLED",
-        sent,
-    )
-    .await
 }

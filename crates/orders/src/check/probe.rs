@@ -1,11 +1,11 @@
 //! Sends requests to an order system under test and describes its answers.
 
-use crate::http::capabilities::Capabilities;
+use crate::http::capabilities::{Capabilities, ROUTE, StatusMap};
 use crate::http::client::{AdapterClient, AdapterResponse};
 use crate::http::failures::AdapterErrorBody;
 use crate::http::responses::EntitySchemas;
 use crate::http::{AdapterSetupError, HttpSettings, headers};
-use crate::{EntityQuery, Filters, IdempotencyKey, OrderOperation, Response};
+use crate::{EntityQuery, Filters, IdempotencyKey, OrderOperation, Request, Response};
 use bytes::Bytes;
 use candor_http_client::ExchangeError;
 use candor_street::Random;
@@ -117,6 +117,19 @@ impl AdapterProbe {
         }
     }
 
+    /// Returns the reason why the order system cannot be reached, if it cannot.
+    pub(super) async fn unreachable_reason(&self) -> Option<String> {
+        match self.client.get(ROUTE).await {
+            Err(error) if error.is_unsent() => {
+                let last = successors(error.source(), |&error| error.source()).last();
+                Some(shown(
+                    &last.map_or_else(|| error.to_string(), ToString::to_string),
+                ))
+            }
+            _ => None,
+        }
+    }
+
     pub(super) async fn get(&self, route: &'static str) -> StepResult<ProbeResponse> {
         within(route, self.client.get(route)).await
     }
@@ -129,7 +142,10 @@ impl AdapterProbe {
         body: impl Into<Bytes>,
     ) -> StepResult<ProbeResponse> {
         let left = u64::try_from(REQUEST_TIME.as_millis()).unwrap_or(u64::MAX);
-        let sent = self.client.post(route, headers(key, left), body.into());
+        let client = key.map_or(CLIENT, |key| key.client.as_str());
+        let key = key.map(|key| key.key.as_str());
+        let headers = headers(client, key, left);
+        let sent = self.client.post(route, headers, body.into());
         within(route, sent).await
     }
 
@@ -151,17 +167,24 @@ impl AdapterProbe {
         arguments: &Value,
     ) -> StepResult<Value> {
         let seen = self.ask(operation, key, arguments).await?;
-        self.entity(operation, &seen)
+        self.entity(operation, arguments, &seen)
     }
 
-    /// Returns the entity of a successful response.
+    fn statuses(&self) -> Option<&StatusMap> {
+        self.capabilities.as_ref().map(|known| &known.statuses)
+    }
+
+    /// Returns the entity of a successful response, which must fit the arguments.
     pub(super) fn entity(
         &self,
         operation: OrderOperation,
+        arguments: &Value,
         seen: &ProbeResponse,
     ) -> StepResult<Value> {
         seen.succeeded()?;
-        let read = self.schemas.one(operation, None, &seen.response);
+        let request = parse_change(operation, arguments);
+        let request = request.map_err(|error| NotPassed::Failed(error.to_string()))?;
+        let read = self.schemas.one(&request, self.statuses(), &seen.response);
         match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
             Response::One { entity, .. } => Ok(value(entity.get())),
             Response::Page { .. } => failed("the answer is a page"),
@@ -186,7 +209,7 @@ impl AdapterProbe {
             page_size: i64::try_from(size).unwrap_or(i64::MAX),
             after: arguments["cursor"].as_str().map(String::from),
         };
-        let read = self.schemas.page(&query, &seen.response);
+        let read = self.schemas.page(&query, self.statuses(), &seen.response);
         match read.map_err(|error| NotPassed::Failed(error.to_string()))? {
             Response::Page { corrections, .. } if !corrections.omitted.is_empty() => {
                 let details = corrections.omitted.iter().map(|entity| &entity.detail);
@@ -276,6 +299,18 @@ impl ProbeResponse {
         let error_body = self.error_body();
         matches!(self.status(), 400..=499) && error_body.retryable || self.status() == 429
     }
+}
+
+/// Returns the request with these arguments.
+fn parse_change(operation: OrderOperation, arguments: &Value) -> serde_json::Result<Request> {
+    let arguments = arguments.clone();
+    Ok(match operation {
+        OrderOperation::CreateOrder => Request::Create(serde_json::from_value(arguments)?),
+        OrderOperation::UpdateOrder => Request::Update(serde_json::from_value(arguments)?),
+        OrderOperation::CancelOrder => Request::Cancel(serde_json::from_value(arguments)?),
+        OrderOperation::FulfillOrder => Request::Fulfill(serde_json::from_value(arguments)?),
+        _ => Request::Return(serde_json::from_value(arguments)?),
+    })
 }
 
 /// Parses JSON that was validated before.

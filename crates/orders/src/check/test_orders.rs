@@ -45,6 +45,21 @@ impl CheckRun {
         skipped(none)
     }
 
+    /// Returns another SKU with stock, or `None` if none can be found.
+    pub(super) async fn other_sku(&mut self) -> StepResult<Option<String>> {
+        let sku = self.sku().await?;
+        if self.probe.needs(&[OrderOperation::GetInventory]).is_err() {
+            return Ok(None);
+        }
+        let page = self
+            .probe
+            .page(OrderOperation::GetInventory, 100, json!({}))
+            .await?;
+        let is_other =
+            |item: &&Value| item["availableTotal"].as_i64() >= Some(1) && text(item, "sku") != sku;
+        Ok(page.0.iter().find(is_other).map(|item| text(item, "sku")))
+    }
+
     /// Returns the arguments of a new order: three units, with a total of 3 after discounts.
     pub(super) async fn order(&mut self, external: &str) -> StepResult<Value> {
         let sku = self.sku().await?;
@@ -127,13 +142,22 @@ impl CheckRun {
         }
     }
 
-    /// Returns the current status of an order, or `None` if it cannot be queried.
-    pub(super) async fn status(&self, test_order: &TestOrder) -> StepResult<Option<String>> {
+    /// Returns an order as it is now, or `None` if it cannot be queried.
+    pub(super) async fn read(&self, test_order: &TestOrder) -> StepResult<Option<Value>> {
         if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
             return Ok(None);
         }
         let found = self.probe.orders(&test_order.external).await?;
-        Ok(found.first().map(|order| text(order, "status")))
+        match found.into_iter().next() {
+            Some(order) => Ok(Some(order)),
+            None => failed("the order is not found by its externalId"),
+        }
+    }
+
+    /// Returns the current status of an order, or `None` if it cannot be queried.
+    pub(super) async fn status(&self, test_order: &TestOrder) -> StepResult<Option<String>> {
+        let order = self.read(test_order).await?;
+        Ok(order.map(|order| text(&order, "status")))
     }
 }
 

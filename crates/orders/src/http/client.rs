@@ -6,8 +6,8 @@ use candor_http_client::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT,
 };
 use candor_http_client::{
-    BaseUrl, BodyLimit, ClientOptions, ExchangeError, HttpClient, Method, PlainHttp, ResponseBody,
-    StatusCode,
+    BaseUrl, BodyLimit, ClientOptions, ExchangeError, HttpClient, HttpSetupError, Method,
+    PlainHttp, ResponseBody, StatusCode,
 };
 use std::time::Duration;
 
@@ -63,7 +63,15 @@ impl AdapterClient {
             idle_timeout: IDLE,
             max_idle_connections: MAX_IDLE_CONNECTIONS,
         };
-        let client = HttpClient::new(&base, options)?;
+        let client = match &settings.ca {
+            None => HttpClient::new(&base, options)?,
+            Some(pem) => {
+                HttpClient::with_roots(&base, options, pem).map_err(|error| match error {
+                    HttpSetupError::NoCertificates => AdapterSetupError::Ca,
+                    other => other.into(),
+                })?
+            }
+        };
         Ok(AdapterClient {
             client,
             base,

@@ -6,37 +6,35 @@ mod compare;
 pub(crate) mod failures;
 mod header;
 mod json;
+mod known_capabilities;
 pub(crate) mod responses;
 mod retry_after;
 mod settings;
 
-pub use capabilities::{Capabilities, PROTOCOL};
+pub use capabilities::{Capabilities, MAX_STATUSES, PROTOCOL};
 pub use client::{MAX_BODY, MAX_FAILURE_BODY};
 pub use json::MAX_VALUES;
+pub use known_capabilities::{CAPABILITIES_EVERY, CAPABILITIES_TIMEOUT};
 pub use responses::MAX_NEXT_CURSOR;
 pub use retry_after::MAX_WAIT;
 pub use settings::{AdapterSetupError, CONNECT_TIME, HttpSettings};
 
-use crate::{
-    Adapter, AdapterFuture, Failure, IdempotencyKey, OrderOperation, Request, RequestContext,
-    Response,
-};
+use crate::{Adapter, AdapterFuture, Failure, OrderOperation, Request, RequestContext, Response};
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
 use candor_http_client::header::{HeaderMap, HeaderName, HeaderValue};
 use client::AdapterClient;
 use failures::{EffectEvidence, FailedExchange, invalid_response};
+use known_capabilities::KnownCapabilities;
 use responses::EntitySchemas;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
-
-/// The time that an order system may take to send its capabilities when a server starts.
-pub const CAPABILITIES_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The header with the client that the key belongs to.
+/// The header with the client that makes the call; its key belongs to it.
 pub(crate) const CLIENT: HeaderName = HeaderName::from_static("candor-client");
 
 /// The header with the remaining milliseconds of the call.
@@ -45,60 +43,63 @@ pub(crate) const DEADLINE: HeaderName = HeaderName::from_static("candor-deadline
 /// An order system behind HTTP.
 #[derive(Debug)]
 pub struct HttpAdapter {
-    client: AdapterClient,
+    client: Arc<AdapterClient>,
     schemas: EntitySchemas,
-    capabilities: OnceCell<Capabilities>,
+    capabilities: Arc<KnownCapabilities>,
+    /// Keeps the capabilities fresh; `None` if they are read with the first call only.
+    refresher: Option<AbortHandle>,
+}
+
+impl Drop for HttpAdapter {
+    fn drop(&mut self) {
+        if let Some(refresher) = &self.refresher {
+            refresher.abort();
+        }
+    }
 }
 
 impl HttpAdapter {
-    /// Creates the adapter without contacting the order system.
+    /// Creates the adapter without contacting the order system. Its capabilities are read with the
+    /// first call, and again after a failure.
     pub fn new(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         Ok(HttpAdapter {
-            client: AdapterClient::new(settings)?,
+            client: Arc::new(AdapterClient::new(settings)?),
             schemas: EntitySchemas::new()?,
-            capabilities: OnceCell::new(),
+            capabilities: Arc::default(),
+            refresher: None,
         })
     }
 
-    /// Creates the adapter and fetches the capabilities. If they do not arrive in time, a warning
-    /// is logged and they are fetched again with the first call.
-    pub async fn connect(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
-        let adapter = HttpAdapter::new(settings)?;
-        let fetched = timeout(CAPABILITIES_TIMEOUT, adapter.capabilities()).await;
-        let reason = match fetched {
-            Ok(Ok(_)) => return Ok(adapter),
-            Ok(Err(failure)) => failure,
-            Err(_) => Failure::TimedOut(None),
-        };
-        tracing::warn!(
-            reason = describe(&reason),
-            "the order system does not say what it can do; it is asked again with the first call"
+    /// Creates the adapter and reads the capabilities in the background: at once, at this interval,
+    /// and after a 501. Must be called in a runtime.
+    pub fn start(
+        settings: &HttpSettings,
+        every: Duration,
+    ) -> Result<HttpAdapter, AdapterSetupError> {
+        let mut adapter = HttpAdapter::new(settings)?;
+        let (client, known) = (
+            Arc::clone(&adapter.client),
+            Arc::clone(&adapter.capabilities),
         );
+        let task = tokio::spawn(async move { known.keep_fresh(&client, every).await });
+        adapter.refresher = Some(task.abort_handle());
         Ok(adapter)
     }
 
-    /// Returns the capabilities. They are fetched once, and again after a failure.
-    pub async fn capabilities(&self) -> Result<&Capabilities, Failure> {
-        self.capabilities
-            .get_or_try_init(|| self.fetch_capabilities())
-            .await
+    /// Creates the adapter and waits for the capabilities. If they do not arrive in time, a warning
+    /// is logged and they are read with the first call.
+    pub async fn connect(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
+        let adapter = HttpAdapter::new(settings)?;
+        let read = timeout(CAPABILITIES_TIMEOUT, adapter.capabilities()).await;
+        if let Err(failure) = read.unwrap_or(Err(Failure::TimedOut(None))) {
+            known_capabilities::warn(&failure);
+        }
+        Ok(adapter)
     }
 
-    async fn fetch_capabilities(&self) -> Result<Capabilities, Failure> {
-        let response = self.client.get(capabilities::ROUTE).await;
-        let response = response.map_err(|error| failures::map_error(error).0)?;
-        if response.status.is_success() {
-            return Capabilities::read(&response).map_err(|error| invalid_response(&error));
-        }
-        let (failure, evidence) = failures::map_response(&response);
-        match (failure, evidence) {
-            // A system that does not have the route is not an adapter.
-            (Failure::Unsupported, _) | (_, EffectEvidence::NoEffect) => {
-                let status = response.status.as_u16();
-                Err(invalid_response(&format!("capabilities: status {status}")))
-            }
-            (failure, _) => Err(failure),
-        }
+    /// Returns the capabilities, and reads them if they are not known.
+    pub async fn capabilities(&self) -> Result<Arc<Capabilities>, Failure> {
+        self.capabilities.get_or_read(&self.client).await
     }
 
     async fn exchange(
@@ -151,15 +152,23 @@ impl HttpAdapter {
         body: Bytes,
     ) -> Result<client::AdapterResponse, FailedExchange> {
         let left = context.deadline.remaining().as_millis();
+        let key = context.key.as_ref().map(|key| key.key.as_str());
         let headers = headers(
-            context.key.as_ref(),
+            &context.client,
+            key,
             u64::try_from(left).unwrap_or(u64::MAX),
         );
         let response = self.client.post(operation.name(), headers, body).await;
         let response = response.map_err(failures::map_error)?;
         match response.status.is_success() {
             true => Ok(response),
-            false => Err(failures::map_response(&response)),
+            false => {
+                let failed = failures::map_response(&response);
+                if failed.0 == Failure::Unsupported {
+                    self.capabilities.mark_outdated();
+                }
+                Err(failed)
+            }
         }
     }
 
@@ -168,37 +177,21 @@ impl HttpAdapter {
         request: &Request,
         response: &client::AdapterResponse,
     ) -> Result<Response, FailedExchange> {
-        let read = self.schemas.read(request, response);
+        let statuses = self.capabilities.get();
+        let statuses = statuses.as_ref().map(|known| &known.statuses);
+        let read = self.schemas.read(request, statuses, response);
         read.map_err(|error| (invalid_response(&error), EffectEvidence::Nothing))
     }
 }
 
-pub(crate) fn headers(key: Option<&IdempotencyKey>, left_ms: u64) -> HeaderMap {
+pub(crate) fn headers(client: &str, key: Option<&str>, left_ms: u64) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(DEADLINE, HeaderValue::from(left_ms));
-    if let Some(IdempotencyKey { client, key }) = key {
-        headers.insert(CLIENT, header::value(client));
+    headers.insert(CLIENT, header::value(client));
+    if let Some(key) = key {
         headers.insert(KEY, header::value(key));
     }
     headers
-}
-
-/// Describes a failure without text of the order system, because nothing redacts that here.
-fn describe(failure: &Failure) -> String {
-    let cause = match failure {
-        Failure::Final(_, cause)
-        | Failure::Busy(_, _, cause)
-        | Failure::Limited(_, cause)
-        | Failure::TimedOut(cause)
-        | Failure::Unavailable(_, cause) => cause.as_deref(),
-        _ => None,
-    };
-    match cause {
-        Some(Cause::Text(text)) => text.clone(),
-        Some(Cause::Error { message, .. }) => message.clone(),
-        Some(Cause::Data(data)) => format!("status {}", data["status"]),
-        None => String::from("no answer in time"),
-    }
 }
 
 fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {
@@ -211,8 +204,7 @@ impl Adapter for HttpAdapter {
     }
 
     fn keeps_keys(&self) -> bool {
-        self.capabilities
-            .get()
-            .is_some_and(|capabilities| capabilities.keeps_keys)
+        let known = self.capabilities.get();
+        known.is_some_and(|known| known.keeps_keys)
     }
 }

@@ -1,6 +1,7 @@
 //! Successful answers of an order system: validated against their schemas and rewritten without
 //! unknown members.
 
+use super::capabilities::StatusMap;
 use super::client::AdapterResponse;
 use super::compare::{
     Mismatch, PageComparison, check_fulfillment, check_order, check_return, check_sums,
@@ -29,6 +30,9 @@ use std::fmt;
 
 /// The longest position of a page, in bytes.
 pub const MAX_NEXT_CURSOR: usize = 700;
+
+/// The member with the order system's own word for a status.
+const PLATFORM_STATUS: &str = "platformStatus";
 
 /// The most bytes of an error's description: it may contain names of the order system.
 const MAX_WORDS: usize = 300;
@@ -113,29 +117,32 @@ impl EntitySchemas {
     pub(crate) fn read(
         &self,
         request: &Request,
+        statuses: Option<&StatusMap>,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
         match request {
-            Request::Query(query) => self.page(query, response),
-            _ => self.one(request.operation(), Some(request), response),
+            Request::Query(query) => self.page(query, statuses, response),
+            _ => self.one(request, statuses, response),
         }
     }
 
-    /// Reads the answer to a change, and compares it with the request if there is one.
+    /// Reads the answer to a change, and compares it with the request.
     pub(crate) fn one(
         &self,
-        operation: OrderOperation,
-        request: Option<&Request>,
+        request: &Request,
+        statuses: Option<&StatusMap>,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
+        let operation = request.operation();
         let members = members(response)?;
-        let value = parse_entity(member(&members, operation.member())?, 0)?;
-        let entity = self.entity(operation, value);
+        let mut value = parse_entity(member(&members, operation.member())?, 0)?;
+        if operation.member() == "order" {
+            map_status(&mut value, statuses);
+        }
+        let entity = self.entity(operation, &value);
         let entity = entity.map_err(|defect| defect.into_error(0))?;
         let invalid = |mismatch| InvalidResponse::Mismatch { index: 0, mismatch };
-        if let Some(request) = request {
-            entity.check_change(request).map_err(invalid)?;
-        }
+        entity.check_change(request).map_err(invalid)?;
         let (entity, cleaned) = entity.write().map_err(|defect| defect.into_error(0))?;
         let corrections = Corrections {
             cleaned,
@@ -151,6 +158,7 @@ impl EntitySchemas {
     pub(crate) fn page(
         &self,
         query: &EntityQuery,
+        statuses: Option<&StatusMap>,
         response: &AdapterResponse,
     ) -> Result<Response, InvalidResponse> {
         let members = members(response)?;
@@ -173,11 +181,14 @@ impl EntitySchemas {
         let mut corrections = Corrections::default();
         for (index, item) in items.into_iter().enumerate() {
             let invalid = |mismatch| InvalidResponse::Mismatch { index, mismatch };
-            let value = parse_entity(item, index)?;
+            let mut value = parse_entity(item, index)?;
+            if query.operation == OrderOperation::GetOrders {
+                map_status(&mut value, statuses);
+            }
             comparison.check_entity(&value).map_err(invalid)?;
             let id = entity_id(query.operation, &value);
             let written = self
-                .entity(query.operation, value)
+                .entity(query.operation, &value)
                 .and_then(TypedEntity::write);
             match (written, id) {
                 (Ok((entity, cleaned)), _) => {
@@ -208,7 +219,11 @@ impl EntitySchemas {
     }
 
     /// Validates one entity against its schema and the rules that hold for every entity.
-    fn entity(&self, operation: OrderOperation, value: Value) -> Result<TypedEntity, EntityDefect> {
+    fn entity(
+        &self,
+        operation: OrderOperation,
+        value: &Value,
+    ) -> Result<TypedEntity, EntityDefect> {
         let is_order = matches!(
             operation,
             OrderOperation::CreateOrder
@@ -220,7 +235,7 @@ impl EntitySchemas {
             && value["status"]
                 .as_str()
                 .is_some_and(|word| OrderStatus::read(word).is_none());
-        let checked = self.0.get(&operation).map(|schema| schema.check(&value));
+        let checked = self.0.get(&operation).map(|schema| schema.check(value));
         if let Some(Err(violations)) = checked {
             let first = violations.shown().first().map(|first| {
                 let (field, expected) = (first.field(), &first.expected);
@@ -241,8 +256,8 @@ impl EntitySchemas {
             let what = String::from("a number or an instant is out of its range");
             EntityDefect::new(OmissionReason::Schema, what)
         })?;
-        if let TypedEntity::Order(order) = &entity {
-            check_sums(order).map_err(|mismatch| {
+        if is_order {
+            check_sums(value).map_err(|mismatch| {
                 EntityDefect::new(OmissionReason::Sums, mismatch.to_string())
             })?;
         }
@@ -282,9 +297,9 @@ enum TypedEntity {
 }
 
 impl TypedEntity {
-    fn read(operation: OrderOperation, value: Value) -> Option<TypedEntity> {
-        fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
-            serde_json::from_value(value).ok()
+    fn read(operation: OrderOperation, value: &Value) -> Option<TypedEntity> {
+        fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
+            T::deserialize(value).ok()
         }
         match operation {
             OrderOperation::CreateOrder
@@ -335,6 +350,21 @@ fn parse_entity(text: &RawValue, index: usize) -> Result<Value, InvalidResponse>
     Ok(value)
 }
 
+/// Replaces the status of an order by ours, and keeps the order system's word beside it.
+fn map_status(order: &mut Value, statuses: Option<&StatusMap>) {
+    let Some(members) = order.as_object_mut() else {
+        return;
+    };
+    // Only a mapped status has a word beside it.
+    members.shift_remove(PLATFORM_STATUS);
+    let word = members.get("status").and_then(Value::as_str);
+    let ours = word.and_then(|word| statuses?.get(word));
+    if let (Some(word), Some(ours)) = (word.map(String::from), ours) {
+        members.insert(String::from("status"), ours.word().into());
+        members.insert(PLATFORM_STATUS.to_owned(), word.into());
+    }
+}
+
 /// Returns the id under which an entity is named if it is left out.
 fn entity_id(operation: OrderOperation, entity: &Value) -> Option<String> {
     let member = match operation {
@@ -345,7 +375,7 @@ fn entity_id(operation: OrderOperation, entity: &Value) -> Option<String> {
     Some(id.to_owned())
 }
 
-type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+pub(super) type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 /// The members of an answer that is an object.
 pub(super) fn members(response: &AdapterResponse) -> Result<Members<'_>, InvalidResponse> {

@@ -14,6 +14,8 @@ pub struct HttpSettings {
     pub base_url: String,
     /// The token. If absent, requests are anonymous.
     pub bearer: Option<BearerToken>,
+    /// The certificates to trust, in PEM. If absent, those of the system.
+    pub ca: Option<Vec<u8>>,
     pub user_agent: String,
     /// Allows an address without encryption on another machine.
     pub allow_insecure: bool,
@@ -27,6 +29,7 @@ impl HttpSettings {
         HttpSettings {
             base_url: base_url.into(),
             bearer: None,
+            ca: None,
             user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
             allow_insecure: false,
             connect_time: CONNECT_TIME,
@@ -55,6 +58,8 @@ pub enum AdapterSetupError {
     UserAgent,
     /// A schema does not compile.
     Schema,
+    /// The owner's certificates to trust are not valid.
+    Ca,
 }
 
 impl fmt::Display for AdapterSetupError {
@@ -71,6 +76,7 @@ impl fmt::Display for AdapterSetupError {
                 "the system has no certificates to trust; install its ca-certificates"
             }
             AdapterSetupError::Http(HttpSetupError::Tls) => "TLS could not be set up",
+            AdapterSetupError::Ca => "the file of certificates contains none in PEM",
             AdapterSetupError::Schema => "the schemas of answers could not be set up",
         })
     }

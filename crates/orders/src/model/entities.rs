@@ -18,6 +18,9 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub status: OrderStatus,
+    /// The order system's own word for the status, if it has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_status: Option<String>,
     pub currency: String,
     pub line_items: Vec<LineItem>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

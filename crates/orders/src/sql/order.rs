@@ -227,6 +227,7 @@ impl OrderRow {
             order_number: Some(self.number.to_string()),
             external_id: self.external_id,
             name: self.name,
+            platform_status: None,
             status: self.status,
             currency: currency.code().to_owned(),
             line_items: lines

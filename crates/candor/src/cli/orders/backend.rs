@@ -3,10 +3,11 @@
 use crate::cli::CommandError;
 use candor_http_client::{BearerToken, HttpSetupError};
 use candor_orders::Adapter;
-use candor_orders::http::{AdapterSetupError, HttpAdapter, HttpSettings};
+use candor_orders::http::{AdapterSetupError, CAPABILITIES_EVERY, HttpAdapter, HttpSettings};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(super) struct BackendArgs {
@@ -16,6 +17,12 @@ pub(super) struct BackendArgs {
     /// A file with the token for the order system
     #[arg(long, value_name = "FILE", requires = "backend")]
     backend_bearer_file: Option<PathBuf>,
+    /// A file with the certificates to trust for the order system, in PEM, instead of the system's
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    backend_ca: Option<PathBuf>,
+    /// The number of seconds after which the capabilities of the order system are read again
+    #[arg(long, value_name = "N", default_value_t = CAPABILITIES_EVERY.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86400))]
+    capabilities_every_s: u64,
     /// Allow an order system on another machine without encryption
     #[arg(long, requires = "backend")]
     allow_insecure_backend: bool,
@@ -44,11 +51,12 @@ impl BackendArgs {
         let (bearer, secret) = token.unzip();
         let settings = HttpSettings {
             bearer,
+            ca: self.backend_ca.as_deref().map(certificates).transpose()?,
             allow_insecure: self.allow_insecure_backend,
             ..HttpSettings::new(url)
         };
-        let adapter = HttpAdapter::connect(&settings).await;
-        let adapter = adapter.map_err(unusable)?;
+        let every = Duration::from_secs(self.capabilities_every_s);
+        let adapter = HttpAdapter::start(&settings, every).map_err(unusable)?;
         Ok((Arc::new(adapter), secret.into_iter().collect()))
     }
 }
@@ -64,6 +72,14 @@ pub(super) fn token(path: &Path) -> Result<(BearerToken, String), CommandError> 
             .with_hint("write only the token into it, in visible ASCII characters")
     })?;
     Ok((bearer, text))
+}
+
+/// Reads the file of certificates.
+pub(super) fn certificates(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let shown = path.display();
+    std::fs::read(path).map_err(|error| {
+        CommandError::new(format!("cannot read the certificates in {shown}: {error}"))
+    })
 }
 
 /// Converts the error of a connection into an error with a hint.

@@ -1,11 +1,11 @@
 //! `candor orders check-adapter`: tests an order system against the adapter protocol.
 
-use super::backend::{token, unusable};
+use super::backend::{certificates, token, unusable};
 use crate::cli::{CommandError, print};
 use crate::host::{print_note, run};
 use anstyle::{AnsiColor, Style};
 use candor_orders::check::{
-    AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult, check_adapter,
+    AdapterCheckOutcome, CheckError, CheckOptions, CheckReport, CheckResult, check_adapter,
 };
 use candor_orders::http::HttpSettings;
 use clap::Args;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Test an order system against the adapter protocol
 ///
-/// Creates up to 30 orders there, each with an external id or a tag that begins with `candor-check-`:
+/// Creates up to 50 orders there, each with an external id or a tag that begins with `candor-check-`:
 /// use a test system. Operations that the system does not offer are skipped.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckAdapterArgs {
@@ -22,9 +22,12 @@ pub(in crate::cli) struct CheckAdapterArgs {
     #[arg(value_name = "URL")]
     url: String,
     /// A file with the token for the order system
+    #[arg(long, value_name = "FILE", visible_alias = "bearer-file")]
+    backend_bearer_file: Option<PathBuf>,
+    /// A file with the certificates to trust, in PEM, instead of the system's
     #[arg(long, value_name = "FILE")]
-    bearer_file: Option<PathBuf>,
-    /// A SKU with at least 100 units in stock [default: the first that is found]
+    backend_ca: Option<PathBuf>,
+    /// A SKU with at least 200 units in stock [default: the first that is found]
     #[arg(long)]
     sku: Option<String>,
     /// Allow an order system on another machine without encryption
@@ -37,9 +40,10 @@ pub(in crate::cli) struct CheckAdapterArgs {
 
 impl CheckAdapterArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let token = self.bearer_file.as_deref().map(token).transpose()?;
+        let token = self.backend_bearer_file.as_deref().map(token).transpose()?;
         let settings = HttpSettings {
             bearer: token.map(|(bearer, _)| bearer),
+            ca: self.backend_ca.as_deref().map(certificates).transpose()?,
             allow_insecure: self.allow_insecure_backend,
             ..HttpSettings::new(self.url)
         };
@@ -56,7 +60,7 @@ impl CheckAdapterArgs {
         let random = Arc::new(|| fastrand::u64(..));
         let report: CheckReport = run(|stop| async move {
             tokio::select! {
-                done = check_adapter(&settings, goods, random, tell) => done.map_err(unusable),
+                done = check_adapter(&settings, goods, random, tell) => done.map_err(not_checked),
                 () = stop.cancelled() => Err(CommandError::new("the check was stopped; some orders may have been created")),
             }
         })?;
@@ -77,6 +81,15 @@ impl CheckAdapterArgs {
                 Err(error.with_hint("docs/adapter-protocol.md describes each check"))
             }
         }
+    }
+}
+
+/// Converts the error of a run without checks into an error with a hint.
+fn not_checked(error: CheckError) -> CommandError {
+    match error {
+        CheckError::Setup(error) => unusable(error),
+        CheckError::Unreachable(_) => CommandError::new(error.to_string())
+            .with_hint("start the order system, and check the host and the port of the URL"),
     }
 }
 

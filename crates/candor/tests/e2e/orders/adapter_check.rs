@@ -44,7 +44,7 @@ fn conforming_adapter_exits_with_0() {
         lines.next(),
         Some("skipped credentials             no token was given")
     );
-    assert_eq!(lines.next_back(), Some("32 ok, 0 failed, 3 skipped"));
+    assert_eq!(lines.next_back(), Some("53 ok, 0 failed, 5 skipped"));
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn refused_token_exits_with_1() {
         "                                expected: GET /v1/capabilities tells protocol 1, the operations and keepsKeys",
     ];
     assert_eq!(first, expected);
-    assert!(ended.stderr.contains("error: 1 of 35 checks failed\n"));
-    let (ended, stdout) = check(&[&url, "--bearer-file", token, "--json"]);
+    assert!(ended.stderr.contains("error: 1 of 58 checks failed\n"));
+    let (ended, stdout) = check(&[&url, "--backend-bearer-file", token, "--json"]);
     assert_eq!(ended.exit, Exit::Code(0));
     let report: Value = serde_json::from_str(&stdout).unwrap();
     let checks = report["checks"].as_array().unwrap();
@@ -82,4 +82,15 @@ fn unusable_address_exits_with_1() {
     assert_eq!(ended.exit, Exit::Code(1));
     let expected = "error: /dev/null is empty or contains invalid characters\nhint: write only the token into it, in visible ASCII characters\n";
     assert_eq!(ended.stderr, expected);
+}
+
+#[test]
+fn closed_port_is_one_sentence_and_one_hint() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    let (ended, stdout) = check(&[&url]);
+    assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
+    let expected = "error: the order system cannot be reached: Connection refused (os error 111)\nhint: start the order system, and check the host and the port of the URL\n";
+    assert!(ended.stderr.ends_with(expected), "{}", ended.stderr);
 }

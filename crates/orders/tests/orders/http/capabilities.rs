@@ -4,10 +4,12 @@ use crate::fixture::http_adapter::{create, order, query, send_request, settings}
 use crate::fixture::http_server::{capabilities, start_playing};
 use candor_fault::Effect;
 use candor_orders::http::HttpAdapter;
-use candor_orders::{Adapter as _, Failure, OrderOperation};
-use candor_testkit::scripted_http::{ScriptedResponse, ScriptedServer};
+use candor_orders::{Adapter as _, Failure, OrderOperation, Response};
+use candor_testkit::scripted_http::{ConnectionEvent, ScriptedResponse, ScriptedServer};
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[tokio::test]
 async fn capabilities_are_fetched_once() {
@@ -66,6 +68,79 @@ async fn missing_operations_are_not_requested() {
 }
 
 #[tokio::test]
+async fn start_does_not_wait_for_the_order_system() {
+    let mut server = ScriptedServer::start(|_| ScriptedResponse::Hang(Vec::new())).await;
+    let adapter = HttpAdapter::start(&settings(server.url()), Duration::from_secs(300)).unwrap();
+    assert!(!adapter.keeps_keys());
+    assert_eq!(server.event().await, ConnectionEvent::Hanging);
+    drop(adapter);
+    assert_eq!(server.event().await, ConnectionEvent::Closed);
+}
+
+#[tokio::test]
+async fn capabilities_are_read_again_after_501() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let reads = Arc::clone(&count);
+    let server = ScriptedServer::start(move |request| match request.line().as_str() {
+        "GET /v1/capabilities" => {
+            let mut known = capabilities();
+            // The second time, orders can no longer be created.
+            if reads.fetch_add(1, Ordering::SeqCst) > 0 {
+                known["operations"] = json!(["get-inventory"]);
+            }
+            ScriptedResponse::json(200, &known)
+        }
+        _ => ScriptedResponse::text(501, "{}"),
+    })
+    .await;
+    let adapter = HttpAdapter::start(&settings(server.url()), Duration::from_secs(300)).unwrap();
+    assert_eq!(adapter.capabilities().await.unwrap().operations.len(), 12);
+    let (result, effect) = send_request(&adapter, &create()).await;
+    assert_eq!(
+        (result.unwrap_err(), effect),
+        (Failure::Unsupported, Effect::None)
+    );
+    while adapter.capabilities().await.unwrap().operations.len() == 12 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn capabilities_are_read_at_their_interval() {
+    let (sender, mut reads) = tokio::sync::mpsc::unbounded_channel();
+    let server = ScriptedServer::start(move |_| {
+        sender.send(()).unwrap();
+        ScriptedResponse::json(200, &capabilities())
+    })
+    .await;
+    let _adapter = HttpAdapter::start(&settings(server.url()), Duration::from_millis(5)).unwrap();
+    for _ in 0..3 {
+        reads.recv().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn statuses_of_the_order_system_are_shown_beside_ours() {
+    let mut known = capabilities();
+    known["statuses"] = json!({ "on_hold": "processing", "neu": "pending" });
+    let mut answer = order();
+    answer["status"] = json!("neu");
+    answer["platformStatus"] = json!("something else");
+    let server = ScriptedServer::start(move |request| match request.line().as_str() {
+        "GET /v1/capabilities" => ScriptedResponse::json(200, &known),
+        _ => ScriptedResponse::json(200, &json!({ "order": answer })),
+    })
+    .await;
+    let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
+    let Ok(Response::One { entity, .. }) = send_request(&adapter, &create()).await.0 else {
+        panic!("refused");
+    };
+    let shown = r#""status":"pending","platformStatus":"neu","#;
+    assert!(entity.get().contains(shown), "{entity}");
+}
+
+#[tokio::test]
 async fn unusable_capabilities_are_an_invalid_response() {
     let mut summary = String::new();
     for (name, played) in [
@@ -80,6 +155,13 @@ async fn unusable_capabilities_are_an_invalid_response() {
         (
             "no operations",
             ScriptedResponse::text(200, r#"{"protocol":1,"keepsKeys":true}"#),
+        ),
+        (
+            "status of nobody",
+            ScriptedResponse::text(
+                200,
+                r#"{"protocol":1,"operations":[],"keepsKeys":true,"statuses":{"x":"lost"}}"#,
+            ),
         ),
         (
             "keepsKeys 1",

@@ -111,7 +111,7 @@ async fn missing_capabilities_are_logged_without_foreign_text() {
         HttpAdapter::connect(&settings(server.url())).await.unwrap();
     }
     insta::assert_snapshot!(log.text(), @r#"
-    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="status 503"
-    WARN candor_orders::http: the order system does not say what it can do; it is asked again with the first call reason="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
+    WARN candor_orders::http::known_capabilities: the capabilities of the order system could not be read; it is asked again reason="status 503"
+    WARN candor_orders::http::known_capabilities: the capabilities of the order system could not be read; it is asked again reason="capabilities: the answer cannot be read: it is no JSON that is taken, at line 1 column 1"
     "#);
 }

@@ -5,6 +5,7 @@ mod capabilities;
 mod client_answers;
 mod comparison;
 mod honest_store;
+mod mutants;
 mod network;
 mod protocol_page;
 mod requests;

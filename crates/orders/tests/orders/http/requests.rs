@@ -63,7 +63,7 @@ async fn change_is_sent_with_its_key_and_client() {
 }
 
 #[tokio::test]
-async fn query_is_sent_without_key_and_client() {
+async fn query_is_sent_with_its_client_and_without_key() {
     let page = json!({ "inventory": [inventory()], "nextCursor": "18.y" });
     let server = start_playing(ScriptedResponse::json(200, &page)).await;
     let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
@@ -78,6 +78,7 @@ async fn query_is_sent_without_key_and_client() {
     POST /v1/get-inventory
     accept: application/json
     authorization: Bearer canary-7f3a
+    candor-client: shop
     candor-deadline-ms: …
     content-length: 46
     content-type: application/json

@@ -4,7 +4,9 @@ use crate::fixture::http_adapter::send_request;
 use crate::fixture::sample_adapter::{SampleAdapter, run_checks};
 use candor_http_client::BearerToken;
 use candor_orders::Adapter as _;
-use candor_orders::check::{AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult};
+use candor_orders::check::{
+    AdapterCheckOutcome, CheckOptions, CheckReport, CheckResult, check_adapter,
+};
 use candor_orders::http::{HttpAdapter, HttpSettings};
 use std::io::Write as _;
 
@@ -60,6 +62,36 @@ async fn checks_of_missing_operations_are_skipped() {
     let report = run_checks(&HttpSettings::new(&sample.url), options).await;
     assert!(report.passed(), "{}", shown(&report));
     insta::assert_snapshot!("smaller_with_sku", shown(&report));
+}
+
+#[tokio::test]
+async fn adapter_that_offers_one_query_passes() {
+    let without: Vec<_> = candor_orders::OrderOperation::ALL
+        .into_iter()
+        .map(candor_orders::OrderOperation::name)
+        .filter(|name| *name != "get-orders")
+        .flat_map(|name| ["--without", name])
+        .collect();
+    let sample = SampleAdapter::start(&without);
+    let report = run_checks(&HttpSettings::new(&sample.url), CheckOptions::default()).await;
+    assert!(report.passed(), "{}", shown(&report));
+    insta::assert_snapshot!("one_query", shown(&report));
+}
+
+#[tokio::test]
+async fn closed_port_is_one_sentence() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let settings = HttpSettings::new(url);
+    let checked = check_adapter(
+        &settings,
+        CheckOptions::default(),
+        std::sync::Arc::new(|| 1),
+        |_| {},
+    );
+    let error = checked.await.unwrap_err().to_string();
+    insta::assert_snapshot!(error, @"the order system cannot be reached: Connection refused (os error 111)");
 }
 
 #[tokio::test]

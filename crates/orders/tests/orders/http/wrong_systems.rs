@@ -140,7 +140,10 @@ async fn not_found_as_an_empty_success() {
         },
         ..RIGHT
     };
-    assert_eq!(failing(wrong).await, ["unknown-sku", "unknown-order"]);
+    assert_eq!(
+        failing(wrong).await,
+        ["unknown-sku", "unknown-order", "unknown-location"]
+    );
 }
 
 #[tokio::test]
@@ -209,7 +212,10 @@ async fn failures_without_names_or_facts() {
         "invalid-step",
         "cancel-twice",
         "fulfill-too-much",
+        "insufficient-stock",
+        "unknown-location",
         "return-too-much",
+        "return-in-steps",
         "key-reused",
         "failure-stands",
     ];
