@@ -25,6 +25,10 @@ pub(crate) enum Case {
     CreateOrder,
     /// An order of products that are out of stock.
     RefusedOrder,
+    /// An order of one popular product.
+    CreateHot,
+    /// The cancellation of an order that does not exist.
+    RefusedCancel,
     /// The first page of all orders.
     PageOfAll,
     /// The first page of those in one state.
@@ -70,6 +74,8 @@ impl Case {
             Case::GetOrder => "get-orders by id",
             Case::CreateOrder => "create-sales-order",
             Case::RefusedOrder => "create, nothing in stock",
+            Case::CreateHot => "create-sales-order of one SKU",
+            Case::RefusedCancel => "cancel-order, refused",
             Case::PageOfAll => "page, no filter",
             Case::PageByStatus => "page by status",
             Case::PageByCustomer => "page by customer",
@@ -99,6 +105,12 @@ impl Case {
             Case::RefusedOrder => {
                 r#"{"name":"create-sales-order","arguments":{"idempotencyKey":"none-##########","order":{"customer":{"email":"c000000####@example.org"},"lineItems":[{"sku":"SKU-##","quantity":1},{"sku":"NIL-##","quantity":2}],"shippingAddress":{"address1":"1 Long Road","city":"Springfield","zipCodeOrPostalCode":"12345","country":"US"}}}}"#
             }
+            Case::CreateHot => {
+                r#"{"name":"create-sales-order","arguments":{"idempotencyKey":"hot-##########","order":{"lineItems":[{"sku":"SKU-17","quantity":1}]}}}"#
+            }
+            Case::RefusedCancel => {
+                r#"{"name":"cancel-order","arguments":{"idempotencyKey":"gone-##########","orderId":"ord_none"}}"#
+            }
             Case::PageOfAll => r#"{"name":"get-orders","arguments":{}}"#,
             Case::PageByStatus => {
                 r#"{"name":"get-orders","arguments":{"statuses":["processing"]}}"#
@@ -124,6 +136,8 @@ impl Case {
             Case::GetOrder => r#""structuredContent":{"orders":[{"id":"ord_0"#,
             Case::CreateOrder => r#""structuredContent":{"order":{"id":"ord_"#,
             Case::RefusedOrder => r#""originalError":"INSUFFICIENT_INVENTORY""#,
+            Case::CreateHot => r#""structuredContent":{"order":{"id":"ord_"#,
+            Case::RefusedCancel => r#""originalError":"ORDER_NOT_FOUND""#,
             // A full page has a next one.
             Case::PageOfAll | Case::PageByStatus | Case::PageByCustomer | Case::PageByDate => {
                 r#","nextCursor":""#

@@ -5,7 +5,11 @@ use super::{Load, check, mark, unexpected};
 use crate::process::{BenchProgram, ServerProcess};
 use crate::requests::{Case, FIRST_ID, RequestTemplate, answered_id};
 use crate::statistics::Latencies;
+use std::cmp;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -18,6 +22,12 @@ pub(crate) const CONNECTIONS: u64 = 16;
 /// The distance between the ids of two connections: no id is used twice, and the last digits, which
 /// choose rows, differ between simultaneous requests.
 const APART: u64 = 100_000_617;
+
+/// As [`APART`], for load beside the measured one. Its ids are above the measured ones.
+const DISTURBING_APART: u64 = 1_000_003;
+
+/// The ids of a connection in one round of load beside the measured one.
+const DISTURBING_ROUND: u64 = 20_000;
 
 const CHUNK: usize = 16 * 1024;
 
@@ -34,15 +44,25 @@ pub(crate) struct HttpLoad {
 impl HttpLoad {
     /// Starts the program, whose tools are at this path.
     pub(crate) fn new(program: &BenchProgram, path: &'static str) -> io::Result<Self> {
+        HttpLoad::with_connections(program, path, CONNECTIONS)
+    }
+
+    /// As [`HttpLoad::new`], with this many connections.
+    pub(crate) fn with_connections(
+        program: &BenchProgram,
+        path: &'static str,
+        connections: u64,
+    ) -> io::Result<Self> {
         let (process, address) = program.listen()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let connections = runtime.block_on(async {
             let mut all = Vec::new();
-            for number in 0..CONNECTIONS {
+            for number in 0..connections {
                 let stream = TcpStream::connect(&address).await?;
-                all.push(Connection::new(stream, FIRST_ID + number * APART)?);
+                let apart = number * APART % (FIRST_ID * 8);
+                all.push(Connection::new(stream, FIRST_ID + apart)?);
             }
             io::Result::Ok(all)
         })?;
@@ -59,6 +79,28 @@ impl HttpLoad {
         &self.target.address
     }
 
+    /// Sends requests of this case from other connections, on a thread of its own, until
+    /// [`Disturbance::end`]. Each `round` has ids of its own.
+    pub(crate) fn disturb(&self, case: Case, connections: u64, round: u32) -> Disturbance {
+        let stop = Arc::new(AtomicBool::new(false));
+        let target = PostTarget {
+            address: self.target.address.clone(),
+            path: self.target.path,
+        };
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            let first = FIRST_ID * 9 + u64::from(round) * DISTURBING_ROUND;
+            runtime.block_on(disturb(target, (case, first), connections, stopped))
+        });
+        Disturbance {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
     /// Sends one request.
     pub(crate) fn once(&mut self, case: Case) -> io::Result<()> {
         let mut request = self.target.request(case);
@@ -69,6 +111,51 @@ impl HttpLoad {
         let asked = connection.once(&mut request, mark);
         self.runtime.block_on(asked)
     }
+}
+
+/// Load beside the measured one.
+#[derive(Debug)]
+pub(crate) struct Disturbance {
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<io::Result<()>>>,
+}
+
+impl Disturbance {
+    /// Ends the load and returns its first error.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.thread.take().map(thread::JoinHandle::join) {
+            Some(Ok(ended)) => ended,
+            Some(Err(_)) => Err(io::Error::other(
+                "the load beside the measured one panicked",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+async fn disturb(
+    target: PostTarget,
+    (case, first): (Case, u64),
+    connections: u64,
+    stop: Arc<AtomicBool>,
+) -> io::Result<()> {
+    let mut asking = JoinSet::new();
+    for number in 0..connections {
+        let stream = TcpStream::connect(&target.address).await?;
+        let mut connection = Connection::new(stream, first + number * DISTURBING_APART)?;
+        let (mut request, stop) = (target.request(case), Arc::clone(&stop));
+        asking.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                connection.once(&mut request, case.mark()).await?;
+            }
+            io::Result::Ok(())
+        });
+    }
+    while let Some(ended) = asking.join_next().await {
+        ended.map_err(io::Error::other)??;
+    }
+    Ok(())
 }
 
 /// The address and the path of tools.
@@ -218,9 +305,9 @@ fn body(arrived: &[u8]) -> io::Result<Option<usize>> {
     let length = length(&arrived[..head]).ok_or_else(|| unexpected(arrived))?;
     let start = head + 4;
     match arrived.len().cmp(&(start + length)) {
-        std::cmp::Ordering::Less => Ok(None),
-        std::cmp::Ordering::Equal => Ok(Some(start)),
-        std::cmp::Ordering::Greater => Err(unexpected(arrived)),
+        cmp::Ordering::Less => Ok(None),
+        cmp::Ordering::Equal => Ok(Some(start)),
+        cmp::Ordering::Greater => Err(unexpected(arrived)),
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod bare;
 mod calls;
 mod compare_statements;
 mod fill;
+mod groups;
 mod pages;
 mod statements;
 mod store;
@@ -72,6 +73,7 @@ pub(crate) fn measure(
         None => {
             calls::unmeasured(&mut bench.report.orders, MISSING);
             pages::unmeasured(&mut bench.report.orders, MISSING);
+            groups::unmeasured(&mut bench.report.orders, MISSING);
             Ok(())
         }
     }
@@ -79,6 +81,7 @@ pub(crate) fn measure(
 
 fn on(bench: &mut OrdersBench<'_>, engine: &Engine, sides: &[CandorBuild<'_>]) -> io::Result<()> {
     calls::measure(bench, engine, sides)?;
+    groups::measure(bench, engine, sides[0])?;
     pages::measure(bench, engine, sides[0])
 }
 
@@ -103,15 +106,20 @@ impl OrdersBench<'_> {
 
 /// Starts a build of candor on a store, without limits.
 fn serving(side: CandorBuild<'_>, address: &StoreAddress) -> io::Result<HttpLoad> {
+    HttpLoad::new(&serving_with(side, address, &[]), TOOLS)
+}
+
+/// Returns a build of candor on a store, without limits and with further flags.
+fn serving_with(side: CandorBuild<'_>, address: &StoreAddress, flags: &[&str]) -> BenchProgram {
     let fixed = "orders serve --http --port 0 --calls-per-minute 0 --tool-calls-per-minute 0";
     let arguments = fixed.split(' ').chain(["--database", &address.database]);
-    let program = BenchProgram {
+    let arguments = arguments.chain(flags.iter().copied());
+    BenchProgram {
         name: side.name,
         file: side.file.to_owned(),
         arguments: arguments.map(OsString::from).collect(),
         bare: false,
-    };
-    HttpLoad::new(&program, TOOLS)
+    }
 }
 
 fn contender(name: &'static str, load: HttpLoad) -> Contender {

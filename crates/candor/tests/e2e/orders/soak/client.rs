@@ -27,6 +27,8 @@ pub(super) struct FailureCounts {
     pub(super) timed_out: usize,
     pub(super) unavailable: usize,
     limited: usize,
+    /// Wishes for which there was no stock; final.
+    pub(super) sold_out: usize,
 }
 
 /// The ids of orders by their external ids.
@@ -34,6 +36,8 @@ pub(super) type OrderIds = BTreeMap<String, String>;
 
 pub(super) struct Client {
     numbers: Vec<usize>,
+    /// The units of the order with a number.
+    units: fn(usize) -> usize,
     addresses: Addresses,
     done: Sender<()>,
     http: reqwest::Client,
@@ -45,13 +49,14 @@ impl Client {
     pub(super) fn new(
         seed: u64,
         number: usize,
-        numbers: Vec<usize>,
+        (numbers, units): (Vec<usize>, fn(usize) -> usize),
         addresses: Addresses,
         done: Sender<()>,
     ) -> Client {
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
         Client {
             numbers,
+            units,
             addresses,
             done,
             http: http.build().unwrap(),
@@ -63,7 +68,11 @@ impl Client {
     async fn work(mut self) -> (OrderIds, FailureCounts) {
         let mut ids = OrderIds::new();
         for number in std::mem::take(&mut self.numbers) {
-            let order = self.order(number).await;
+            let Some(order) = self.order(number).await else {
+                self.failures.sold_out += 1;
+                let _ = self.done.send(());
+                continue;
+            };
             let text = |member: &str| order[member].as_str().unwrap().to_owned();
             assert_eq!(text("externalId"), external_id(number));
             ids.insert(text("externalId"), text("id"));
@@ -73,9 +82,10 @@ impl Client {
         (ids, self.failures)
     }
 
-    /// Creates the order of this number with as many calls as needed.
-    async fn order(&mut self, number: usize) -> Value {
-        let message = message(number);
+    /// Creates the order of this number with as many calls as needed. Returns `None` if there is no
+    /// stock.
+    async fn order(&mut self, number: usize) -> Option<Value> {
+        let message = message(number, (self.units)(number));
         for attempt in 0..ATTEMPTS {
             let address = {
                 let all = self.addresses.borrow_and_update();
@@ -90,7 +100,11 @@ impl Client {
             };
             let result = &answer["result"];
             if result["isError"] != true {
-                return result["structuredContent"]["order"].clone();
+                return Some(result["structuredContent"]["order"].clone());
+            }
+            let reason = &result["error"]["details"]["originalError"];
+            if reason == "INSUFFICIENT_INVENTORY" {
+                return None;
             }
             self.wait(&result["error"]).await;
         }
@@ -131,17 +145,17 @@ fn external_id(number: usize) -> String {
     format!("web-{number}")
 }
 
-/// Returns the units of the order with this number.
+/// Returns the units of the order with this number, if there is enough stock for all.
 pub(super) fn units(number: usize) -> usize {
     1 + number % 3
 }
 
 /// The call for the order of this number, the same for every attempt.
-fn message(number: usize) -> String {
+fn message(number: usize, units: usize) -> String {
     let arguments = json!({
         "order": {
             "externalId": external_id(number),
-            "lineItems": [{ "sku": "TEA", "quantity": units(number) }],
+            "lineItems": [{ "sku": "TEA", "quantity": units }],
             "customer": { "email": format!("buyer-{}@example.com", number % 7) },
             "shippingAddress": address(),
         },
@@ -169,6 +183,7 @@ pub(super) fn all(clients: Vec<Client>) -> (OrderIds, FailureCounts) {
             failures.timed_out += client_failures.timed_out;
             failures.unavailable += client_failures.unavailable;
             failures.limited += client_failures.limited;
+            failures.sold_out += client_failures.sold_out;
         }
         (ids, failures)
     })

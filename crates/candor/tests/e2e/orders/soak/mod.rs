@@ -7,13 +7,11 @@ mod client;
 mod count;
 mod servers;
 
-use client::{Client, FailureCounts};
+use client::{Client, FailureCounts, OrderIds};
 use servers::Servers;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-
-/// The number of concurrent clients.
-const CLIENTS: usize = 16;
+use std::time::Duration;
 
 /// The seed of the fault scripts and of the clients' waits.
 const SEED: u64 = 20_261_115;
@@ -27,6 +25,32 @@ fn orders() -> usize {
     }
 }
 
+/// The extent of a run.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// The number of wishes; each becomes an order if there is stock.
+    orders: usize,
+    /// The number of concurrent clients.
+    clients: usize,
+    servers: usize,
+    /// The share of answers that are lost.
+    lost_percent: u64,
+    /// The units of the order with a number.
+    units: fn(usize) -> usize,
+}
+
+impl Extent {
+    const fn new(orders: usize, servers: usize) -> Extent {
+        Extent {
+            orders,
+            clients: 16,
+            servers,
+            lost_percent: 6,
+            units: client::units,
+        }
+    }
+}
+
 /// A disturbance during a run.
 #[derive(Debug, Clone, Copy)]
 enum Disturbance {
@@ -36,7 +60,12 @@ enum Disturbance {
     Restart,
     /// The database is killed and started again.
     Crash,
+    /// The database does not answer for a while.
+    Partition,
 }
+
+/// The length of a partition; longer than the deadline of a call.
+const PARTITION: Duration = Duration::from_secs(2);
 
 /// Returns kills that alternate among the servers.
 fn kills(count: usize, servers: usize) -> Vec<Disturbance> {
@@ -45,12 +74,19 @@ fn kills(count: usize, servers: usize) -> Vec<Disturbance> {
         .collect()
 }
 
-/// Creates orders while the disturbances happen at equal intervals.
-fn run(fixture: &OrdersFixture, orders: usize, servers: usize, disturbances: &[Disturbance]) {
-    let mut servers = Servers::start(fixture, SEED, servers);
+/// Creates orders while the disturbances happen at equal intervals. Returns the orders, and the
+/// failures that the clients had to bear.
+fn run(
+    fixture: &OrdersFixture,
+    extent: Extent,
+    disturbances: &[Disturbance],
+) -> (OrderIds, FailureCounts) {
+    let orders = extent.orders;
+    let mut servers = Servers::start(fixture, SEED, extent);
     let (done, progress) = channel();
-    let clients = (0..CLIENTS).map(|number| {
-        let numbers = (number..orders).step_by(CLIENTS).collect();
+    let clients = (0..extent.clients).map(|number| {
+        let numbers = (number..orders).step_by(extent.clients).collect();
+        let numbers = (numbers, extent.units);
         Client::new(SEED, number, numbers, servers.addresses(), done.clone())
     });
     let clients: Vec<_> = clients.collect();
@@ -68,6 +104,11 @@ fn run(fixture: &OrdersFixture, orders: usize, servers: usize, disturbances: &[D
                     fixture.server().kill();
                     fixture.server().restart().unwrap();
                 }
+                Disturbance::Partition => {
+                    fixture.server().pause();
+                    thread::sleep(PARTITION);
+                    fixture.server().resume();
+                }
             },
         );
     let (ids, failures) = running
@@ -79,9 +120,16 @@ fn run(fixture: &OrdersFixture, orders: usize, servers: usize, disturbances: &[D
     {
         eprintln!("{orders} orders, seed {SEED}: {failures:?}");
     }
-    failures.check();
     drop(servers);
-    count::check(fixture, orders, &ids);
+    (ids, failures)
+}
+
+/// As [`run`], with enough stock for all.
+fn create_all(fixture: &OrdersFixture, extent: Extent, disturbances: &[Disturbance]) {
+    let (ids, failures) = run(fixture, extent, disturbances);
+    failures.check();
+    assert_eq!(failures.sold_out, 0);
+    count::check(fixture, extent.orders, &ids);
 }
 
 /// Causes a disturbance whenever another share of the orders has been created.
@@ -105,13 +153,33 @@ fn disturb_at_intervals(
 
 #[test]
 fn every_order_is_created_once_on_sqlite() {
-    run(&OrdersFixture::sqlite(), orders(), 1, &kills(8, 1));
+    create_all(
+        &OrdersFixture::sqlite(),
+        Extent::new(orders(), 1),
+        &kills(8, 1),
+    );
+}
+
+/// Many clients share commits, a quarter of the answers is lost, and the server is killed again and
+/// again.
+#[test]
+fn every_order_of_shared_commits_is_created_once_on_sqlite() {
+    let (orders, killed) = match candor_testkit::is_long() {
+        true => (5_000, 20),
+        false => (800, 6),
+    };
+    let extent = Extent {
+        clients: 32,
+        lost_percent: 25,
+        ..Extent::new(orders, 1)
+    };
+    create_all(&OrdersFixture::sqlite(), extent, &kills(killed, 1));
 }
 
 #[test]
 fn every_order_is_created_once_on_two_servers() {
     if let Some(fixture) = OrdersFixture::postgres() {
-        run(&fixture, orders(), 2, &kills(8, 2));
+        create_all(&fixture, Extent::new(orders(), 2), &kills(8, 2));
     }
 }
 
@@ -123,8 +191,46 @@ fn every_order_is_created_once_during_database_restarts() {
             Disturbance::Kill(0),
             Disturbance::Crash,
         ];
-        run(&fixture, 500, 2, &disturbances);
+        create_all(&fixture, Extent::new(500, 2), &disturbances);
     }
+}
+
+/// Three servers sell a popular SKU, of which there are too few units for all.
+#[test]
+fn popular_sku_is_sold_out_exactly_once() {
+    let Some(fixture) = OrdersFixture::postgres() else {
+        return;
+    };
+    let (units, wishes) = match candor_testkit::is_long() {
+        true => (1_000, 3_000),
+        false => (200, 600),
+    };
+    let database = fixture.database();
+    for table in ["stock", "variants"] {
+        database.run(&format!(
+            "UPDATE {table} SET on_hand = {units} WHERE sku = 'TEA'"
+        ));
+    }
+    let extent = Extent {
+        lost_percent: 25,
+        units: |_| 1,
+        ..Extent::new(wishes, 3)
+    };
+    let disturbances = [
+        Disturbance::Crash,
+        Disturbance::Partition,
+        Disturbance::Crash,
+        Disturbance::Partition,
+        Disturbance::Crash,
+    ];
+    let (ids, failures) = run(&fixture, extent, &disturbances);
+    let reserved = "SELECT on_hand - reserved FROM variants WHERE sku = 'TEA'";
+    assert_eq!(database.lines(reserved), "0");
+    let count = |table: &str| database.lines(&format!("SELECT COUNT(*) FROM {table}"));
+    assert_eq!((ids.len(), failures.sold_out), (units, wishes - units));
+    assert_eq!(count("orders"), units.to_string());
+    assert_eq!(count("records"), wishes.to_string());
+    assert_eq!(database.broken_invariants(), [""; 0]);
 }
 
 impl FailureCounts {

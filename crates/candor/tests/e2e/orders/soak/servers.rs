@@ -1,5 +1,6 @@
 //! The servers of a run: they are killed and started again at another address.
 
+use super::Extent;
 use crate::fixture::LIMIT;
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};
 use candor_testkit::{Exit, Http};
@@ -23,20 +24,23 @@ pub(super) type Addresses = watch::Receiver<Vec<SocketAddr>>;
 pub(super) struct Servers<'a> {
     fixture: &'a OrdersFixture,
     seed: u64,
+    lost_percent: u64,
     all: Vec<Http>,
     addresses: watch::Sender<Vec<SocketAddr>>,
 }
 
 impl<'a> Servers<'a> {
-    pub(super) fn start(fixture: &'a OrdersFixture, seed: u64, count: usize) -> Servers<'a> {
+    pub(super) fn start(fixture: &'a OrdersFixture, seed: u64, extent: Extent) -> Servers<'a> {
+        let lost_percent = extent.lost_percent;
         let all: Vec<_> = (1..)
-            .take(count)
-            .map(|more| server(fixture, seed + more))
+            .take(extent.servers)
+            .map(|more| server(fixture, seed + more, lost_percent))
             .collect();
         let (addresses, _) = watch::channel(all.iter().map(Http::address).collect());
         Servers {
             fixture,
             seed: seed + 100,
+            lost_percent,
             all,
             addresses,
         }
@@ -52,20 +56,20 @@ impl<'a> Servers<'a> {
         old.signal("KILL");
         assert_eq!(old.process().exit_within(LIMIT), Some(Exit::Signal(9)));
         self.seed += 1;
-        *old = server(self.fixture, self.seed);
+        *old = server(self.fixture, self.seed, self.lost_percent);
         let address = old.address();
         self.addresses.send_modify(|all| all[number] = address);
     }
 }
 
 /// A server whose calls fail in every way that a client has to bear.
-fn server(fixture: &OrdersFixture, seed: u64) -> Http {
+fn server(fixture: &OrdersFixture, seed: u64, lost_percent: u64) -> Http {
     let rule = |percent: u64, fault| json!({ "percent": percent, "fault": fault });
     let script = json!({
         "seed": seed,
         "rules": [
             rule(20, json!({ "kind": "latency", "ms": 3 })),
-            rule(6, json!({ "kind": "lost-answer" })),
+            rule(lost_percent, json!({ "kind": "lost-answer" })),
             rule(1, json!({ "kind": "lost-hang" })),
             rule(1, json!({ "kind": "hang" })),
             rule(8, json!({ "kind": "unavailable", "retryAfterMs": 10 })),
