@@ -4,7 +4,7 @@
 
 use super::statements::{
     BEGIN, BEGIN_SQLITE, CLAIM, CLAIM_SQLITE, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE,
-    LINES, ORDER, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
+    LINES, ORDER, ORDER_SQLITE, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
 };
 use axum::Router;
 use axum::extract::State;
@@ -179,9 +179,9 @@ impl BareOrders {
         #[allow(clippy::disallowed_methods)]
         let at = Timestamp::now().as_microsecond();
         let mut connection = self.writes.acquire().await?;
-        let (begin, claim, stock) = match self.is_sqlite {
-            true => (BEGIN_SQLITE, CLAIM_SQLITE, STOCK_SQLITE),
-            false => (BEGIN, CLAIM, STOCK),
+        let (begin, claim, insert, stock) = match self.is_sqlite {
+            true => (BEGIN_SQLITE, CLAIM_SQLITE, ORDER_SQLITE, STOCK_SQLITE),
+            false => (BEGIN, CLAIM, ORDER, STOCK),
         };
         connection.execute(begin).await?;
         let claim = sqlx::query(claim).bind(CLIENT).bind(CREATE).bind(key);
@@ -214,7 +214,7 @@ impl BareOrders {
                 customer.try_get::<String, _>(2)?,
                 customer.try_get::<String, _>(3)?,
             );
-            let head = sqlx::query(ORDER).bind(id).bind(None::<String>);
+            let head = sqlx::query(insert).bind(id).bind(None::<String>);
             let head = head.bind(None::<String>).bind("pending").bind("USD");
             let head = head.bind(known).bind(details);
             let head = head.bind(total).bind(0_i64).bind(total).bind(at).bind(at);

@@ -34,7 +34,7 @@ const CUSTOMERS: &str =
          'Ada', 'Byron', 1735689600000000 + i, 1735689600000000 + i FROM n";
 
 const ORDERS: &str = "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
-         sub_total, discount_total, total, created_at, updated_at)
+         sub_total, discount_total, total, created_at, updated_at, number, next_line)
      {numbers} SELECT 'ord_000000000000000' || substr(CAST(10000000000 + i AS TEXT), 2), NULL, NULL,
          CASE i % 6 WHEN 0 THEN 'pending' WHEN 1 THEN 'confirmed' WHEN 2 THEN 'processing'
              WHEN 3 THEN 'shipped' WHEN 4 THEN 'delivered' ELSE 'cancelled' END,
@@ -42,7 +42,7 @@ const ORDERS: &str = "INSERT INTO orders (id, external_id, name, status, currenc
          '{\"customer\":{\"id\":\"cus_000000000000000' || substr(CAST(10000000000 + i % {customers} AS TEXT), 2)
              || '\",\"email\":\"c' || substr(CAST(10000000000 + i % {customers} AS TEXT), 2)
              || '@example.org\",\"firstName\":\"Ada\",\"lastName\":\"Byron\"},\"shippingAddress\":{\"address1\":\"1 Long Road\",\"city\":\"Springfield\",\"zipCodeOrPostalCode\":\"12345\",\"country\":\"US\"}}',
-         5970, 0, 5970, 1735689600000000 + i * {step}, 1735689600000000 + i * {step} FROM n";
+         5970, 0, 5970, 1735689600000000 + i * {step}, 1735689600000000 + i * {step}, 1001 + i, 2 FROM n";
 
 /// One of the two lines of each order.
 const LINES: &str =
@@ -96,7 +96,11 @@ pub(super) async fn fill(
     // A server does both by itself eventually; a file has no statistics.
     let last: &[&'static str] = match sqlite {
         true => &["PRAGMA wal_checkpoint(TRUNCATE)"],
-        false => &["VACUUM ANALYZE", "CHECKPOINT"],
+        false => &[
+            "SELECT setval('order_numbers', (SELECT MAX(number) FROM orders))",
+            "VACUUM ANALYZE",
+            "CHECKPOINT",
+        ],
     };
     for statement in last {
         store.execute(*statement).await?;

@@ -44,8 +44,16 @@ pub(super) const VARIANTS: &str =
 
 pub(super) const ORDER: &str =
     "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
-         sub_total, discount_total, total, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         sub_total, discount_total, total, created_at, updated_at, number)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, nextval('order_numbers'))
+     ON CONFLICT (external_id) DO NOTHING";
+
+/// As [`ORDER`], in a file, which has one writer.
+pub(super) const ORDER_SQLITE: &str =
+    "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
+         sub_total, discount_total, total, created_at, updated_at, number)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+         (SELECT COALESCE(MAX(number), 1000) + 1 FROM orders))
      ON CONFLICT (external_id) DO NOTHING";
 
 pub(super) const LINES: &str =

@@ -360,22 +360,33 @@ fn order_created() -> Value {
     structured(json!({
         "order": {
             "id": "ord_ID",
+            "orderNumber": "1001",
             "externalId": "wish-1",
             "status": "pending",
             "currency": "USD",
             "lineItems": [{
+                "line": 1,
                 "sku": "TEE-BLK-S",
                 "name": "Black T-shirt, S",
                 "quantity": 2,
                 "unitPrice": "19.99",
                 "unitDiscount": "0.00",
+                "tax": "0.00",
                 "fulfilledQuantity": 0,
                 "cancelledQuantity": 0,
                 "returnedQuantity": 0
             }],
             "subTotal": "39.98",
             "discountTotal": "0.00",
+            "shippingTotal": "0.00",
+            "taxTotal": "0.00",
+            "taxIncluded": false,
             "total": "39.98",
+            "payments": [],
+            "refunds": [],
+            "paidTotal": "0.00",
+            "refundedTotal": "0.00",
+            "paymentStatus": "unpaid",
             "createdAt": "TIME",
             "updatedAt": "TIME"
         }
