@@ -107,6 +107,10 @@ fn generated_files(root: &Path) -> Result<Vec<GeneratedFile>, Error> {
     files.extend([
         GeneratedFile::new("docs/limits.md", limits::page()),
         GeneratedFile::new("docs/cli.md", cli_page::page()),
+        GeneratedFile::new(
+            "docs/adapter-protocol.openapi.json",
+            candor_orders::http::openapi_text(),
+        ),
         GeneratedFile::new("docs/github.md", github_reference::page(root)?),
         GeneratedFile::new(
             "schemas/workspace-audit-line.schema.json",

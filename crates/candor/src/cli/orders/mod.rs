@@ -6,6 +6,7 @@ mod database;
 mod guard;
 mod import;
 mod migrate;
+mod openapi;
 mod seed;
 mod serve;
 
@@ -20,6 +21,7 @@ pub(super) enum OrdersCommand {
     Seed(seed::SeedArgs),
     CheckAdapter(check_adapter::CheckAdapterArgs),
     Import(import::OrdersImportArgs),
+    Openapi(openapi::OpenapiArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -41,6 +43,7 @@ impl OrdersCommand {
             OrdersCommand::Seed(seed) => seed.run(),
             OrdersCommand::CheckAdapter(check) => check.run(),
             OrdersCommand::Import(import) => import.run(),
+            OrdersCommand::Openapi(openapi) => openapi.run(),
         }
     }
 }
