@@ -37,6 +37,10 @@ pub(crate) enum Case {
     PageByCustomer,
     /// The first page from some time on.
     PageByDate,
+    /// The first page of those that were updated from some time on.
+    PageUpdatedSince,
+    /// The first page of those that were updated in a short time.
+    PageUpdatedWithin,
 }
 
 impl Case {
@@ -62,6 +66,9 @@ impl Case {
         Case::PageByDate,
     ];
 
+    /// The cases of pages with bounds on the update time.
+    pub(crate) const UPDATES: &[Case] = &[Case::PageUpdatedSince, Case::PageUpdatedWithin];
+
     /// Returns the name for the tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -80,6 +87,8 @@ impl Case {
             Case::PageByStatus => "page by status",
             Case::PageByCustomer => "page by customer",
             Case::PageByDate => "page by date",
+            Case::PageUpdatedSince => "page by updatedAtMin",
+            Case::PageUpdatedWithin => "page by updatedAtMin and updatedAtMax",
         }
     }
 
@@ -121,6 +130,12 @@ impl Case {
             Case::PageByDate => {
                 r#"{"name":"get-orders","arguments":{"createdAtMin":"2025-06-1#T0#:1#:2#Z","createdAtMax":"2025-11-01T00:00:00Z"}}"#
             }
+            Case::PageUpdatedSince => {
+                r#"{"name":"get-orders","arguments":{"updatedAtMin":"2025-11-1#T0#:1#:2#Z"}}"#
+            }
+            Case::PageUpdatedWithin => {
+                r#"{"name":"get-orders","arguments":{"updatedAtMin":"2025-11-1#T00:00:00Z","updatedAtMax":"2025-11-20T0#:1#:2#Z"}}"#
+            }
         }
     }
 
@@ -139,9 +154,12 @@ impl Case {
             Case::CreateHot => r#""structuredContent":{"order":{"id":"ord_"#,
             Case::RefusedCancel => r#""originalError":"ORDER_NOT_FOUND""#,
             // A full page has a next one.
-            Case::PageOfAll | Case::PageByStatus | Case::PageByCustomer | Case::PageByDate => {
-                r#","nextCursor":""#
-            }
+            Case::PageOfAll
+            | Case::PageByStatus
+            | Case::PageByCustomer
+            | Case::PageByDate
+            | Case::PageUpdatedSince
+            | Case::PageUpdatedWithin => r#","nextCursor":""#,
         }
     }
 

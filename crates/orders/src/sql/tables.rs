@@ -7,7 +7,7 @@ pub(super) const FORMAT: i64 = 2;
 
 /// The statements that create the tables. `{text}` is the type of text that is compared byte by
 /// byte.
-const TABLES: [&str; 40] = [
+const TABLES: [&str; 42] = [
     "CREATE TABLE settings (name {text} NOT NULL PRIMARY KEY, value {text} NOT NULL)",
     "CREATE TABLE locations (
         id {text} NOT NULL PRIMARY KEY, name {text} NOT NULL,
@@ -38,6 +38,7 @@ const TABLES: [&str; 40] = [
         created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, phone {text}, erased_at BIGINT)",
     "CREATE INDEX customers_by_time ON customers (created_at, id)",
     "CREATE INDEX customers_by_change ON customers (updated_at, id, created_at)",
+    "CREATE INDEX customers_by_period ON customers ((created_at / 86400000000), updated_at)",
     // details is JSON with customer, addresses, shipping, payments, tags, fields and notes; it is
     // never searched. next_line is the number of the line that the next new one gets; order_lines
     // counts from 0, answers from 1.
@@ -85,6 +86,7 @@ const TABLES: [&str; 40] = [
         status {text} NOT NULL DEFAULT 'requested', refund_amount BIGINT NOT NULL DEFAULT 0)",
     "CREATE INDEX returns_by_time ON returns (created_at, id)",
     "CREATE INDEX returns_by_change ON returns (updated_at, id, created_at)",
+    "CREATE INDEX returns_by_period ON returns ((created_at / 86400000000), updated_at)",
     "CREATE INDEX returns_by_status ON returns (status, created_at, id)",
     "CREATE INDEX returns_by_outcome ON returns (outcome, created_at, id)",
     "CREATE INDEX returns_by_order ON returns (order_id, created_at, id)",
@@ -113,7 +115,7 @@ const MIGRATIONS: &str = "CREATE TABLE migrations (
         version BIGINT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, program {text} NOT NULL)";
 
 /// The statements that bring tables of format 1 to format 2, before their rows are completed.
-const ADDITIONS: [&str; 31] = [
+const ADDITIONS: [&str; 32] = [
     LOOKUPS,
     MIGRATIONS,
     "ALTER TABLE customers ADD COLUMN phone {text}",
@@ -146,6 +148,8 @@ const ADDITIONS: [&str; 31] = [
      WHERE numbered.id = orders.id",
     // A return had no steps: everything that was recorded has come back.
     "UPDATE returns SET status = 'completed'",
+    // Failures about arguments bind no key any more.
+    "DELETE FROM keys WHERE outcome LIKE '{\"failed\":{\"Wrong\"%'",
     // Callers without a name share one set of keys. If two have the same key, the older one stays.
     "DELETE FROM keys WHERE client IN ('anonymous', 'bearer', 'write-bearer') AND EXISTS
          (SELECT 1 FROM keys AS older WHERE older.tool = keys.tool AND older.key = keys.key
@@ -159,14 +163,16 @@ const ADDITIONS: [&str; 31] = [
 
 /// The indexes that only format 2 has, created when the rows are complete.
 fn added_indexes() -> impl Iterator<Item = &'static str> {
-    const ADDED: [&str; 10] = [
+    const ADDED: [&str; 12] = [
         "orders_by_payment",
         "orders_by_period",
         "orders_by_change",
         "customers_by_change",
+        "customers_by_period",
         "fulfillments_by_change",
         "fulfillments_by_period",
         "returns_by_change",
+        "returns_by_period",
         "returns_by_status",
         "returns_by_outcome",
         "records_by_order",

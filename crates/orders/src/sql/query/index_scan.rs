@@ -12,6 +12,9 @@ use crate::sql::connection::{AnyQuery, dynamic_sql};
 use crate::sql::lookups::{LookupKind, searched_digits};
 use std::borrow::Cow;
 
+/// The length of a period of creation in microseconds, a day. The indexes by period contain it.
+const PERIOD: i64 = 86_400_000_000;
+
 /// Limits are part of the text, because a plan depends on them. Only these are used.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, MAX_PAGE_SIZE + 1];
 
@@ -139,7 +142,7 @@ impl<'a, const N: usize> IndexScan<'a, N> {
 pub(super) struct RowFilter {
     pub(super) each: Option<LeadingFilter>,
     pub(super) conditions: Vec<String>,
-    /// Scans the index by update time; the rows are sorted afterwards.
+    /// Walks over the periods of creation, and reads those with rows that were updated in time.
     pub(super) changed: bool,
 }
 
@@ -172,11 +175,11 @@ impl RowFilter {
         }
     }
 
-    /// Scans by update time if there is no other filter and a range of update times begins somewhere.
+    /// Walks by update time if there is no other filter and pages are sorted by creation.
     pub(super) fn by_update_time(&mut self, filters: &Filters) {
         let alone = self.each.is_none() && self.conditions.is_empty();
         let by_creation = filters.sort != Some(SortOrder::UpdatedAt);
-        self.changed = alone && by_creation && filters.updated_at_min.is_some();
+        self.changed = alone && by_creation && has_update_range(filters);
     }
 
     /// Adds a condition on the keys of an entity in `lookups`, if there are any.
@@ -249,6 +252,11 @@ pub(super) fn phone_matches(
         true => String::from("1 = 0"),
         false => format!("({})", each.join(" OR ")),
     }
+}
+
+/// Returns true if there is a bound on the update time.
+pub(super) const fn has_update_range(filters: &Filters) -> bool {
+    filters.updated_at_min.is_some() || filters.updated_at_max.is_some()
 }
 
 /// Returns the number of rows to fetch to fill a page and to know if there is another one.
@@ -327,6 +335,11 @@ impl<const N: usize> IndexScan<'_, N> {
             )
         };
         let within = format!("({order}) > ({from}) AND {at} <= {until}");
+        if filter.changed {
+            let within = format!("{within}{conditions}");
+            let ends = (arguments.number(*first), until);
+            return self.walk_periods(&ends, &within, &order, limit);
+        }
         let Some(each) = &filter.each else {
             return branch(&within, &order);
         };
@@ -366,6 +379,37 @@ impl<const N: usize> IndexScan<'_, N> {
             "{} ORDER BY {} LIMIT {limit}",
             branches.join(union),
             self.order
+        )
+    }
+
+    /// Returns the text of the query for rows that were updated in a range of times, in the order of
+    /// creation. The walk goes from day to day of creation. Days without such rows take one look at
+    /// the index by period each, and the walk ends when the days that it found have enough rows.
+    fn walk_periods(
+        &self,
+        (first, until): &(String, String),
+        within: &str,
+        order: &str,
+        limit: i64,
+    ) -> String {
+        let (columns, tables, at) = (self.columns, self.from, self.at);
+        format!(
+            "WITH RECURSIVE walk(period, latest) AS (
+                 SELECT (SELECT {at} FROM {tables} WHERE {at} >= {first} ORDER BY {at} LIMIT 1) / {PERIOD},
+                     (SELECT {at} FROM {tables} WHERE {at} <= {until} ORDER BY {at} DESC LIMIT 1) / {PERIOD}
+                 UNION ALL SELECT period + 1, latest FROM walk WHERE period < latest),
+             counted(period, matches) AS (
+                 SELECT period, (SELECT COUNT(*) FROM (SELECT 1 FROM {tables}
+                     WHERE {at} / {PERIOD} = walk.period AND {within}
+                     ORDER BY {at} / {PERIOD}, updated_at LIMIT {limit}) AS some_rows)
+                 FROM walk),
+             found(period, matches) AS (SELECT period, matches FROM counted WHERE matches > 0 LIMIT {limit}),
+             summed(period, earlier) AS (
+                 SELECT period, SUM(matches) OVER
+                     (ORDER BY period ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM found)
+             SELECT {columns} FROM {tables} WHERE {at} / {PERIOD} IN
+                 (SELECT period FROM summed WHERE COALESCE(earlier, 0) < {limit}) AND {within}
+             ORDER BY {order} LIMIT {limit}"
         )
     }
 }

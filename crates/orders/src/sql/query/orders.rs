@@ -1,8 +1,8 @@
 //! Pages of orders. Orders and lines come from one query, so that they are consistent.
 
 use super::index_scan::{
-    IndexScan, LeadingFilter, PHONE_MATCH, PageQuery, RowFilter, SqlArguments, between, limit,
-    phone_matches,
+    IndexScan, LeadingFilter, PHONE_MATCH, PageQuery, RowFilter, SqlArguments, between,
+    has_update_range, limit, phone_matches,
 };
 use super::position::{PageRange, write};
 use super::{PagedEntity, sorted_at};
@@ -275,7 +275,7 @@ impl PagedEntity for Order {
             || filters.order_numbers.is_some();
         let by_creation = query.sort() == SortOrder::CreatedAt;
         let alone = each.is_none() && !by_id && by_creation;
-        let changed = alone && filters.updated_at_min.is_some();
+        let changed = alone && has_update_range(filters);
         let conditions = conditions(&mut arguments, query, (each.as_ref(), table), changed);
         let join = !conditions.is_empty() || !by_creation;
         let walk = match (table, join) {

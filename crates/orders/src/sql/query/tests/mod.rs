@@ -38,6 +38,9 @@ async fn read_pages(store: &Store, mut query: EntityQuery) -> Vec<Vec<Value>> {
     }
 }
 
+/// In microseconds.
+const HALF_DAY: i64 = 43_200_000_000;
+
 fn some<T: std::fmt::Debug>(list: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
     prop::option::weighted(0.25, list)
 }
@@ -47,7 +50,7 @@ fn texts(all: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
 }
 
 fn time() -> impl Strategy<Value = Option<UtcTime>> {
-    some((-4_i64..6).prop_map(UtcTime::of_micros))
+    some((-4_i64..6).prop_map(|count| UtcTime::of_micros(count * HALF_DAY)))
 }
 
 fn filters(operation: OrderOperation) -> impl Strategy<Value = Filters> {

@@ -1,5 +1,6 @@
 //! Random entities, in memory and in the tables of a store.
 
+use super::HALF_DAY;
 use super::expected::{EMAILS, ExpectedEntity, ExpectedStore, NAMES, PHONES, SKUS};
 use crate::model::{
     Currency, Customer, Fulfillment, FulfillmentLine, Inventory, Money, Order, OrderAmounts,
@@ -24,7 +25,7 @@ fn id(number: u64) -> String {
 }
 
 fn moment(random: &mut SplitMix64) -> UtcTime {
-    UtcTime::of_micros(random.count(-3, 8))
+    UtcTime::of_micros(random.count(-3, 8) * HALF_DAY)
 }
 
 /// Returns the times of an entity: its creation, and a change that is not before it.
