@@ -112,12 +112,12 @@ fn serving(side: CandorBuild<'_>, address: &StoreAddress) -> io::Result<HttpLoad
 /// Returns a build of candor on a store, without limits and with further flags.
 fn serving_with(side: CandorBuild<'_>, address: &StoreAddress, flags: &[&str]) -> BenchProgram {
     let fixed = "orders serve --http --port 0 --calls-per-minute 0 --tool-calls-per-minute 0";
-    let arguments = fixed.split(' ').chain(["--database", &address.database]);
-    let arguments = arguments.chain(flags.iter().copied());
+    let arguments = fixed.split(' ').chain(flags.iter().copied());
+    let arguments = arguments.chain(["--database-from"]).map(OsString::from);
     BenchProgram {
         name: side.name,
         file: side.file.to_owned(),
-        arguments: arguments.map(OsString::from).collect(),
+        arguments: arguments.chain([address.file.clone().into()]).collect(),
         bare: false,
     }
 }

@@ -33,10 +33,10 @@ impl Engine {
     }
 }
 
-/// A database: the value of `--database`, and the URL for the client library.
+/// A database: the file for `--database-from`, and the URL for the client library.
 #[derive(Debug, Clone)]
 pub(super) struct StoreAddress {
-    pub(super) database: String,
+    pub(super) file: PathBuf,
     pub(super) url: String,
 }
 
@@ -83,7 +83,9 @@ impl<'a> Stores<'a> {
     ) -> io::Result<StoreAddress> {
         progress.say(&format!("orders, {}: making a store", engine.name()));
         let place = match engine {
-            Engine::Sqlite => file(&self.scratch.path().join(format!("{name}.db"))),
+            Engine::Sqlite => {
+                self.sqlite_address(&self.scratch.path().join(format!("{name}.db")))?
+            }
             Engine::Postgres(server) => return self.database(server, name, amount, progress),
         };
         self.create_and_fill(&place, amount, progress)?;
@@ -102,7 +104,7 @@ impl<'a> Stores<'a> {
             let statement = format!("{statement} {name}");
             self.execute(&server.url(MAINTENANCE), statement)?;
         }
-        let place = address(server, name);
+        let place = self.postgres_address(server, name)?;
         self.create_and_fill(&place, amount, progress)?;
         Ok(place)
     }
@@ -120,10 +122,10 @@ impl<'a> Stores<'a> {
                 let path = self.kept.join(format!("{name}.db"));
                 if !path.exists() {
                     let new = self.scratch.path().join("new.db");
-                    self.create_and_fill(&file(&new), amount, progress)?;
+                    self.create_and_fill(&self.sqlite_address(&new)?, amount, progress)?;
                     fs::rename(new, &path)?;
                 }
-                Ok(file(&path))
+                self.sqlite_address(&path)
             }
             Engine::Postgres(server) => {
                 let maintenance = server.url(MAINTENANCE);
@@ -132,7 +134,7 @@ impl<'a> Stores<'a> {
                     let rename = format!("ALTER DATABASE new RENAME TO {name}");
                     self.execute(&maintenance, rename)?;
                 }
-                Ok(address(server, &name))
+                self.postgres_address(server, &name)
             }
         }
     }
@@ -174,9 +176,9 @@ impl<'a> Stores<'a> {
     }
 
     fn migrate(&self, place: &StoreAddress) -> io::Result<()> {
-        let arguments = ["orders", "migrate", "--database"].map(OsString::from);
+        let arguments = ["orders", "migrate", "--database-from"].map(OsString::from);
         let mut command = Command::new(self.candor);
-        command.args(arguments).arg(&place.database);
+        command.args(arguments).arg(&place.file);
         match command.stdout(Stdio::null()).status()?.success() {
             true => Ok(()),
             false => Err(io::Error::other("candor orders migrate failed")),
@@ -186,7 +188,7 @@ impl<'a> Stores<'a> {
     /// Returns a number that changes with the tables and their content.
     fn recipe(&self) -> io::Result<u64> {
         let path = self.scratch.path().join("empty.db");
-        let place = file(&path);
+        let place = self.sqlite_address(&path)?;
         self.migrate(&place)?;
         let tables = async {
             sqlx::any::install_default_drivers();
@@ -201,20 +203,29 @@ impl<'a> Stores<'a> {
         (tables.map_err(io::Error::other)?, RECIPE).hash(&mut hasher);
         Ok(hasher.finish())
     }
-}
 
-fn file(path: &Path) -> StoreAddress {
-    let database = path.display().to_string();
-    StoreAddress {
-        url: format!("sqlite://{database}?mode=rwc"),
-        database,
+    fn sqlite_address(&self, path: &Path) -> io::Result<StoreAddress> {
+        let path = path.display().to_string();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let url = format!("sqlite://{path}?mode=rwc");
+        Ok(StoreAddress {
+            file: self.write_address(name, &path)?,
+            url,
+        })
     }
-}
 
-fn address(server: &Postgres, name: &str) -> StoreAddress {
-    let url = server.url(name);
-    StoreAddress {
-        database: url.clone(),
-        url,
+    fn postgres_address(&self, server: &Postgres, name: &str) -> io::Result<StoreAddress> {
+        let url = server.url(name);
+        Ok(StoreAddress {
+            file: self.write_address(name, &url)?,
+            url,
+        })
+    }
+
+    /// Writes the address of a database into a file: it may have a password in it.
+    fn write_address(&self, name: &str, address: &str) -> io::Result<PathBuf> {
+        let file = self.scratch.path().join(format!("{name}.address"));
+        fs::write(&file, address)?;
+        Ok(file)
     }
 }

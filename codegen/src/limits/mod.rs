@@ -182,6 +182,16 @@ fn transport_limits() -> Vec<Limit> {
             "idle_connection_is_closed_after_its_last_answer",
         ),
         limit(
+            "the checks of `/ready`, and the time for which their result is repeated",
+            format!(
+                "{} ms, {}",
+                http::READINESS_TIMEOUT.as_millis(),
+                seconds(http::READINESS_TTL)
+            ),
+            "`not_ready` [503]",
+            "one_server_that_is_not_ready_is_enough",
+        ),
+        limit(
             "the time in which a peer reads nothing of its answer",
             seconds(http::UNREAD_TIMEOUT),
             "closed; what the server holds for the answer is free",

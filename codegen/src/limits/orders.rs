@@ -6,9 +6,10 @@ use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUE
 use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
 use candor_orders::sql::{COMMIT_GROUP, MAX_IMPORT, MAX_STOCK, MAX_WAITING_CHANGES};
 use candor_orders::{
-    CALLS_A_MINUTE, DEADLINE, EQUAL_LINES_EVERY, MAX_CURSOR, MAX_ENTRIES, MAX_FILTER, MAX_KEY,
-    MAX_LINES, MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE, MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES,
-    MAX_TEXT, PAGE_DEFAULT, TOOL_CALLS_A_MINUTE,
+    CALLS_A_MINUTE, CALLS_IN_FLIGHT, DEADLINE, EQUAL_LINES_EVERY, MAX_CLIENTS, MAX_CLIENTS_FILE,
+    MAX_CURSOR, MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE,
+    MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES, MAX_TEXT, MAX_TOKENS, PAGE_DEFAULT,
+    TOOL_CALLS_A_MINUTE,
 };
 
 /// The test that has every wrong argument.
@@ -81,6 +82,21 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             format!("{TOOL_CALLS_A_MINUTE} per minute"),
             "3001",
             "tool_is_limited_for_each_client",
+        ),
+        limit(
+            "calls of one client that run at once",
+            CALLS_IN_FLIGHT,
+            "3001",
+            "each_client_has_its_own_bound",
+        ),
+        limit(
+            "a file of clients",
+            format!(
+                "{}, {MAX_CLIENTS} clients, {MAX_TOKENS} tokens of a client",
+                mib(MAX_CLIENTS_FILE)
+            ),
+            "refused at start; later the clients stay as they were",
+            "file_is_bounded",
         ),
         limit(
             "time of a call",

@@ -118,7 +118,10 @@ fn agrees_with_oracle(request: &[u8], answer: &Value) {
 fn answer_request(id: &str, era: Era, request: ClientRequest<'_>) -> Option<Answer> {
     let called = match request {
         ClientRequest::Call(called) => called,
-        other => return Some(ServerListing::new(&DISPATCHER).answer(&other, era)),
+        other => {
+            let listing = ServerListing::new(&DISPATCHER);
+            return Some(listing.answer(&other, &Peer::default(), era));
+        }
     };
     let arguments = called.arguments.as_ref();
     header_arguments(arguments.map_or(JsonRef::EMPTY_OBJECT, IndexedText::root));

@@ -11,5 +11,5 @@ pub mod retry;
 
 pub use breaker::Breaker;
 pub use deadline::Deadline;
-pub use limiter::{Limiter, Quota};
+pub use limiter::{LimitExceeded, Limiter, Quota};
 pub use retry::Retrier;

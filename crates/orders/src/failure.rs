@@ -246,6 +246,15 @@ impl WaitedFor {
     }
 }
 
+/// The permission that a client lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingScope {
+    /// The scope `write`.
+    Write,
+    /// The tool with this name.
+    Tool(&'static str),
+}
+
 /// The failure of a request to an order system.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
@@ -265,6 +274,8 @@ pub enum Failure {
     Unsupported,
     /// The order system offers the operation, but not this part of the request.
     UnsupportedPart(UnsupportedPart),
+    /// The client may not call this tool.
+    ScopeRequired(MissingScope),
     /// The call was cancelled before its change began.
     CallStopped(CallStopped),
     /// A defect of this program or of its data.
@@ -312,6 +323,7 @@ impl Retryable for Failure {
             | Failure::BreakerOpen(_)
             | Failure::Unsupported
             | Failure::UnsupportedPart(_)
+            | Failure::ScopeRequired(_)
             | Failure::CallStopped(_)
             | Failure::Internal(..) => RetryAdvice::Never,
         }

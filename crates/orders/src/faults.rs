@@ -3,7 +3,7 @@
 use crate::dialect::codes;
 use crate::dialect::{KeyState, Orders};
 use crate::failure::{
-    Failure, FinalFailure, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
+    Failure, FinalFailure, MissingScope, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
 };
 use crate::model::UnsupportedPart;
 use candor_fault::Dialect as _;
@@ -65,6 +65,7 @@ impl Failure {
                 .after(after),
             Failure::Unsupported => codes::NotImplemented.fault(),
             Failure::UnsupportedPart(part) => unsupported_part(part),
+            Failure::ScopeRequired(missing) => scope_fault(missing),
             Failure::CallStopped(stopped) => stopped.into(),
             Failure::Internal(what, cause) => Orders::adopt(Refusal::Panicked {
                 cause: Cause::Data(json!({ "what": what, "cause": cause })),
@@ -80,7 +81,7 @@ impl Failure {
                 FinalFailure::Violation(wrong) => rule_code(wrong.rule).row(),
                 FinalFailure::Refusal(_) => codes::AdapterError.row(),
             },
-            Failure::Busy(..) => codes::AdapterError.row(),
+            Failure::Busy(..) | Failure::ScopeRequired(_) => codes::AdapterError.row(),
             Failure::Limited(..) => codes::RateLimited.row(),
             Failure::TimedOut(_) | Failure::Waited(_) | Failure::CallStopped(_) => {
                 codes::Timeout.row()
@@ -506,6 +507,18 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
             "Act on `details.originalError`, an identifier of the order system's own.",
         ),
     }
+}
+
+/// Returns the fault of a tool that a client may not call.
+fn scope_fault(missing: MissingScope) -> Fault<Orders> {
+    let (name, value) = match missing {
+        MissingScope::Write => ("scope", "write"),
+        MissingScope::Tool(tool) => ("tool", tool),
+    };
+    let refused = RefusalReason::ScopeRequired.into();
+    refusal(refused, Retry::AfterChange, Effect::None).with_facts(|facts| {
+        facts.context.insert(name.to_owned(), value.into());
+    })
 }
 
 /// Returns the fault of a refusal by the order system.

@@ -3,6 +3,7 @@
 mod adapter;
 mod argument_schemas;
 pub mod check;
+mod clients;
 mod cursor;
 pub mod dialect;
 mod failure;
@@ -22,13 +23,19 @@ pub use adapter::{
     OrderOperation, Request, RequestContext, Response,
 };
 pub use argument_schemas::{MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
+pub use clients::{
+    Client, ClientDirectory, ClientsFile, ClientsFileError, MAX_CLIENTS, MAX_CLIENTS_FILE,
+    MAX_TOKENS, TokenHash,
+};
 pub use cursor::{MAX_CURSOR, MAX_POSITION};
 pub use dialect::REGISTRY;
 pub use failure::{
-    Failure, FinalFailure, MAX_REASON, OrderRefusal, OrderRule, RefusalReason, RuleViolation,
-    WaitedFor,
+    Failure, FinalFailure, MAX_REASON, MissingScope, OrderRefusal, OrderRule, RefusalReason,
+    RuleViolation, WaitedFor,
 };
 pub use failure_log::{EQUAL_LINES_EVERY, MAX_REMEMBERED_LINES};
 pub use guarded_adapter::GuardConfig;
 pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};
-pub use server::{CALLS_A_MINUTE, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE};
+pub use server::{
+    CALLS_A_MINUTE, CALLS_IN_FLIGHT, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE,
+};

@@ -1,22 +1,25 @@
 //! The orders server: permissions, limits and calls of the order system.
 
+use crate::clients::{CallsInFlight, Client, ClientDirectory, RateLimits, RateQuotas};
 use crate::dialect::{Orders, with_key_state};
 use crate::failure_log::FailureLog;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
 use crate::{
-    Adapter, Failure, IdempotencyKey, OrderOperation, RefusalReason, Request, Response, tools,
+    Adapter, Failure, IdempotencyKey, MissingScope, OrderOperation, RefusalReason, Request,
+    Response, tools,
 };
 use candor_fault::{Effect, Fault, Form};
-use candor_guard::{Limiter, Quota};
 use candor_secrets::redact;
 use candor_street::{
-    Call, CallContext, Era, FailureForm, JsonRef, MetricsHub, Permit, Random, Server, Tool, Tools,
+    Call, CallContext, Era, FailureForm, JsonRef, MetricsHub, Peer, Permit, Random, Server, Tool,
+    Tools,
 };
 use std::borrow::Cow;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The calls that a client may make per minute, unless the owner configures another number.
 pub const CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(600).unwrap();
@@ -28,10 +31,16 @@ pub const TOOL_CALLS_A_MINUTE: NonZeroU32 = NonZeroU32::new(300).unwrap();
 /// The most clients, or pairs of client and tool, that are counted at once.
 pub const MAX_LIMITED: usize = 4096;
 
+/// The calls that a client may have in flight, unless the owner configures another number.
+pub const CALLS_IN_FLIGHT: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
+/// The wait that is proposed to a client with too many calls in flight.
+const IN_FLIGHT_WAIT: Duration = Duration::from_secs(1);
+
 /// The name of a client without a credential, for limits.
 const ANONYMOUS: &str = "anonymous";
 
-/// The client to which the keys of all callers belong, whatever token they show.
+/// The client to which the keys of all callers belong if they are not told apart.
 const DEFAULT_CLIENT: &str = "default";
 
 /// Replaces a known secret in a log.
@@ -45,7 +54,11 @@ pub struct Config {
     pub calls_a_minute: Option<NonZeroU32>,
     /// The calls that a client may make per minute of one tool. `None` means any number.
     pub tool_calls_a_minute: Option<NonZeroU32>,
+    /// The calls that a client may have in flight. `None` means any number.
+    pub calls_in_flight: Option<NonZeroUsize>,
     pub guard: GuardConfig,
+    /// The clients, if callers are told apart by their tokens.
+    pub clients: Option<Arc<ClientDirectory>>,
     /// Texts that must not reach a log: passwords and tokens of the order system.
     pub secrets: Vec<String>,
 }
@@ -56,7 +69,9 @@ impl Default for Config {
             failures: FailureForm::default(),
             calls_a_minute: Some(CALLS_A_MINUTE),
             tool_calls_a_minute: Some(TOOL_CALLS_A_MINUTE),
+            calls_in_flight: Some(CALLS_IN_FLIGHT),
             guard: GuardConfig::default(),
+            clients: None,
             secrets: Vec::new(),
         }
     }
@@ -68,6 +83,7 @@ impl fmt::Debug for Config {
             .field("failures", &self.failures)
             .field("calls_a_minute", &self.calls_a_minute)
             .field("tool_calls_a_minute", &self.tool_calls_a_minute)
+            .field("calls_in_flight", &self.calls_in_flight)
             .field("guard", &self.guard)
             .finish_non_exhaustive()
     }
@@ -78,8 +94,10 @@ pub struct OrdersServer {
     tools: Tools<Self>,
     guarded: GuardedAdapter,
     failures: FailureForm,
-    by_client: Option<Limiter>,
-    by_tool: Option<Limiter>,
+    quotas: RateQuotas,
+    rates: RateLimits,
+    in_flight: Option<CallsInFlight>,
+    clients: Option<Arc<ClientDirectory>>,
     secrets: Vec<String>,
     log: FailureLog,
     metrics: MetricsHub,
@@ -94,7 +112,6 @@ impl OrdersServer {
     ) -> OrdersServer {
         let tools = Tools::new("candor-orders", env!("CARGO_PKG_VERSION"));
         let most = NonZeroUsize::new(MAX_LIMITED).unwrap_or(NonZeroUsize::MIN);
-        let limiter = |count| Limiter::new(Quota::per_minute(count), most);
         let mut secrets = config.secrets;
         secrets.retain(|secret| !secret.is_empty());
         // Longest first: otherwise a part of a secret stays visible if a shorter one is contained
@@ -104,8 +121,13 @@ impl OrdersServer {
             tools: tools::all().into_iter().fold(tools, Tools::with),
             guarded: GuardedAdapter::new(adapter, &config.guard, random, metrics.clone()),
             failures: config.failures,
-            by_client: config.calls_a_minute.map(limiter),
-            by_tool: config.tool_calls_a_minute.map(limiter),
+            quotas: RateQuotas {
+                calls: config.calls_a_minute,
+                tool_calls: config.tool_calls_a_minute,
+            },
+            rates: RateLimits::new(most),
+            in_flight: config.calls_in_flight.map(CallsInFlight::new),
+            clients: config.clients,
             secrets,
             log: FailureLog::default(),
             metrics,
@@ -119,8 +141,10 @@ impl OrdersServer {
         key: Option<String>,
         cx: &CallContext,
     ) -> Result<Response, Failure> {
+        let credential = cx.call.peer.credential.as_deref();
+        let client = credential.filter(|_| self.clients.is_some());
         let key = key.map(|key| IdempotencyKey {
-            client: DEFAULT_CLIENT.to_owned(),
+            client: client.unwrap_or(DEFAULT_CLIENT).to_owned(),
             key,
         });
         let response = self
@@ -157,27 +181,61 @@ impl OrdersServer {
         }
     }
 
-    fn limit(&self, call: &Call, tool: &'static str) -> Result<(), Failure> {
+    /// Applies the limits of the caller. The returned permit counts the call as long as it runs.
+    fn limit(&self, call: &Call, tool: &'static str) -> Result<Permit, Failure> {
         let client = match (&call.peer.credential, call.peer.address) {
             (Some(credential), _) => Cow::Borrowed(credential.as_str()),
             (None, Some(address)) => Cow::Owned(address.to_string()),
             (None, None) => Cow::Borrowed(ANONYMOUS),
         };
-        let asked = [
-            self.by_tool.as_ref().map(|all| all.peek(&(&*client, tool))),
-            self.by_client.as_ref().map(|all| all.peek(&*client)),
-        ];
-        let refused = asked.into_iter().flatten().filter_map(Result::err);
-        // A client that waits for the longer time passes both limits.
-        if let Some(after) = refused.map(|limited| limited.after).max() {
-            return Err(Failure::Limited(after, None));
+        let permit = match &self.in_flight {
+            None => Permit::default(),
+            Some(calls) => {
+                let begun = calls.begin(&client);
+                Permit::holding(begun.ok_or(Failure::Limited(IN_FLIGHT_WAIT, None))?)
+            }
+        };
+        let quotas = self.quotas(&call.peer);
+        let checked = self.rates.check(quotas, &client, tool);
+        checked.map_err(|limited| Failure::Limited(limited.after, None))?;
+        Ok(permit)
+    }
+
+    /// Returns the quotas of a caller: its own, or else those of the server.
+    fn quotas(&self, peer: &Peer) -> RateQuotas {
+        let own = self.client(peer);
+        let own_calls = own.as_ref().and_then(|client| client.calls_a_minute);
+        let own_tool_calls = own.as_ref().and_then(|client| client.tool_calls_a_minute);
+        RateQuotas {
+            calls: own_calls.map_or(self.quotas.calls, NonZeroU32::new),
+            tool_calls: own_tool_calls.map_or(self.quotas.tool_calls, NonZeroU32::new),
         }
-        let by_tool = self.by_tool.as_ref();
-        let by_client = self.by_client.as_ref();
-        by_tool
-            .map_or(Ok(()), |all| all.check(&(&*client, tool)))
-            .and_then(|()| by_client.map_or(Ok(()), |all| all.check(&*client)))
-            .map_err(|limited| Failure::Limited(limited.after, None))
+    }
+
+    /// Returns the client that calls, if callers are told apart.
+    fn client(&self, peer: &Peer) -> Option<Arc<Client>> {
+        self.clients.as_ref()?.get(peer.credential.as_deref()?)
+    }
+
+    /// Refuses a tool that the caller may not use.
+    fn check_scope(&self, peer: &Peer, tool: &Tool<Self>) -> Result<(), Failure> {
+        if self.clients.is_none() {
+            return match tool.writes() && !peer.may_write {
+                true => Err(RefusalReason::WriteTokenRequired.into()),
+                false => Ok(()),
+            };
+        }
+        let operation = OrderOperation::read(tool.name());
+        // A client whose token was revoked a moment ago is not in the directory any more.
+        let client = self.client(peer);
+        let may_call = |client: &Arc<Client>| operation.is_some_and(|tool| client.may_call(tool));
+        match client {
+            Some(client) if may_call(&client) => Ok(()),
+            Some(client) if tool.writes() && !client.may_write => {
+                Err(Failure::ScopeRequired(MissingScope::Write))
+            }
+            _ => Err(Failure::ScopeRequired(MissingScope::Tool(tool.name()))),
+        }
     }
 
     /// Removes secrets from a text. Returns `None` if there are none.
@@ -207,15 +265,20 @@ impl Server for OrdersServer {
         &self.tools
     }
 
+    fn listed_tools(&self, peer: &Peer) -> Option<Vec<&'static str>> {
+        self.clients.as_ref()?;
+        let tools = self.tools.all().iter();
+        let allowed = tools.filter(|tool| self.check_scope(peer, tool).is_ok());
+        Some(allowed.map(Tool::name).collect())
+    }
+
     fn form(&self, era: Era) -> Form {
         self.failures.form(era)
     }
 
     fn gate(&self, cx: &CallContext, tool: &Tool<Self>) -> Result<(), Fault<Orders>> {
-        if tool.writes() && !cx.call.peer.may_write {
-            return Err(Failure::from(RefusalReason::WriteTokenRequired).fault(Effect::None));
-        }
-        Ok(())
+        let checked = self.check_scope(&cx.call.peer, tool);
+        checked.map_err(|failure| failure.fault(Effect::None))
     }
 
     async fn guard(
@@ -225,8 +288,7 @@ impl Server for OrdersServer {
         _arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Orders>> {
         let limited = self.limit(&cx.call, tool.name());
-        limited.map_err(|failure| failure.fault(Effect::None))?;
-        Ok(Permit::default())
+        limited.map_err(|failure| failure.fault(Effect::None))
     }
 
     fn complete(&self, fault: Fault<Orders>, cx: &CallContext) -> Fault<Orders> {

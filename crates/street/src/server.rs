@@ -1,6 +1,6 @@
 //! The trait of a server: its tools, and its stages on the path of a call.
 
-use crate::{CallContext, CallRecord, Era, Resources, Tool, Tools};
+use crate::{CallContext, CallRecord, Era, Peer, Resources, Tool, Tools};
 use candor_fault::{Cause, Dialect, Fault, Form, Receipt};
 use candor_json::JsonRef;
 use std::any::Any;
@@ -41,6 +41,12 @@ pub trait Server: Send + Sync + Sized + 'static {
     /// Returns the text that tells a model how to use the server. Asked for at every handshake, so it
     /// must be quick.
     fn instructions(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the names of the tools that this caller sees in the list, if callers see different ones.
+    fn listed_tools(&self, peer: &Peer) -> Option<Vec<&'static str>> {
+        let _ = peer;
         None
     }
 

@@ -506,6 +506,15 @@ impl<S: Server> Tools<S> {
 
     /// The array of `tools/list`: sorted, the same bytes every time.
     pub fn list(&self) -> String {
+        self.list_where(|_| true)
+    }
+
+    /// As [`Tools::list`], with the named tools only.
+    pub fn list_only(&self, names: &[&str]) -> String {
+        self.list_where(|tool| names.contains(&tool.name))
+    }
+
+    fn list_where(&self, is_wanted: impl Fn(&Tool<S>) -> bool) -> String {
         #[derive(Serialize)]
         struct Listed<'a> {
             name: &'a str,
@@ -519,7 +528,7 @@ impl<S: Server> Tools<S> {
         let texts: Vec<_> = self
             .tools
             .iter()
-            .filter(|tool| tool.listed)
+            .filter(|tool| tool.listed && is_wanted(tool))
             .map(|tool| (tool, listed_schema(tool)))
             .collect();
         let named: Vec<_> = texts

@@ -3,7 +3,7 @@
 use crate::read::{ClientRequest, OfferedMethods};
 use crate::revision::{META_SERVER, supported_revisions};
 use candor_fault::{Answer, to_json};
-use candor_street::{Dispatcher, Era, Server};
+use candor_street::{Dispatcher, Era, Peer, Server};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TTL_MS: u64 = 60_000;
 
 /// The answers to `initialize`, `ping`, `server/discover`, `tools/list` and `resources/templates/list`.
-/// All but the instructions are created once.
+/// All but the instructions and the lists that depend on the caller are created once.
 pub struct ServerListing {
     server_info: String,
     capabilities: &'static str,
@@ -21,6 +21,7 @@ pub struct ServerListing {
     empty: Arc<str>,
     offered: OfferedMethods,
     instructions: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    own_tools: Box<dyn Fn(&Peer) -> Option<String> + Send + Sync>,
 }
 
 /// One list in both eras.
@@ -30,10 +31,10 @@ struct ListAnswer {
 }
 
 impl ListAnswer {
-    fn new(name: &str, list: &str) -> Self {
+    fn new(name: &str, list: &str, scope: CacheScope) -> Self {
         ListAnswer {
             handshake: format!(r#"{{"{name}":{list}}}"#).into(),
-            stateless: format!(r#"{{"{name}":{list},{}}}"#, caching()).into(),
+            stateless: format!(r#"{{"{name}":{list},{}}}"#, caching(scope)).into(),
         }
     }
 
@@ -46,8 +47,18 @@ impl ListAnswer {
     }
 }
 
-fn caching() -> String {
-    format!(r#""ttlMs":{TTL_MS},"cacheScope":"public""#)
+/// The clients that may share a cached list.
+enum CacheScope {
+    Public,
+    Private,
+}
+
+fn caching(scope: CacheScope) -> String {
+    let scope = match scope {
+        CacheScope::Public => "public",
+        CacheScope::Private => "private",
+    };
+    format!(r#""ttlMs":{TTL_MS},"cacheScope":"{scope}""#)
 }
 
 impl ServerListing {
@@ -56,7 +67,8 @@ impl ServerListing {
         let tools = dispatcher.server().tools();
         let resources = dispatcher.server().resources();
         let templates = resources.map(|resources| to_json(&resources.templates()));
-        let shared = Arc::clone(dispatcher);
+        let templates = templates.as_deref().unwrap_or("[]");
+        let (instructing, listing) = (Arc::clone(dispatcher), Arc::clone(dispatcher));
         ServerListing {
             server_info: format!(
                 r#"{{"name":{},"version":{}}}"#,
@@ -67,13 +79,18 @@ impl ServerListing {
                 Some(_) => r#"{"tools":{},"resources":{}}"#,
                 None => r#"{"tools":{}}"#,
             },
-            tools: ListAnswer::new("tools", dispatcher.list()),
-            templates: ListAnswer::new("resourceTemplates", templates.as_deref().unwrap_or("[]")),
+            tools: ListAnswer::new("tools", dispatcher.list(), CacheScope::Public),
+            templates: ListAnswer::new("resourceTemplates", templates, CacheScope::Public),
             empty: "{}".into(),
             offered: OfferedMethods {
                 resources: resources.is_some(),
             },
-            instructions: Box::new(move || shared.server().instructions()),
+            instructions: Box::new(move || instructing.server().instructions()),
+            own_tools: Box::new(move |peer| {
+                let server = listing.server();
+                let names = server.listed_tools(peer)?;
+                Some(server.tools().list_only(&names))
+            }),
         }
     }
 
@@ -82,15 +99,24 @@ impl ServerListing {
     }
 
     /// Answers every request but a call, which the server answers.
-    pub fn answer(&self, request: &ClientRequest<'_>, era: Era) -> Answer {
+    pub fn answer(&self, request: &ClientRequest<'_>, peer: &Peer, era: Era) -> Answer {
         match request {
             ClientRequest::Initialize { revision, .. } => self.initialize(revision),
             ClientRequest::Ping | ClientRequest::Call(_) => {
                 Answer::Result(Arc::clone(&self.empty).into())
             }
             ClientRequest::Discover => self.discover(),
-            ClientRequest::List => self.tools.answer(era),
+            ClientRequest::List => self.list_tools(peer, era),
             ClientRequest::ListTemplates => self.templates.answer(era),
+        }
+    }
+
+    fn list_tools(&self, peer: &Peer, era: Era) -> Answer {
+        // This runs outside any call; a panic must not end the connection.
+        let own = catch_unwind(AssertUnwindSafe(|| (self.own_tools)(peer)));
+        match own.unwrap_or_else(|_| Some(String::from("[]"))) {
+            None => self.tools.answer(era),
+            Some(list) => ListAnswer::new("tools", &list, CacheScope::Private).answer(era),
         }
     }
 
@@ -110,7 +136,7 @@ impl ServerListing {
             to_json(&supported_revisions()),
             self.capabilities,
             self.instructions(),
-            caching(),
+            caching(CacheScope::Public),
             self.server_info
         );
         Answer::Result(text.into())

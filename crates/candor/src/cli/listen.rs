@@ -3,7 +3,7 @@
 use super::CommandError;
 use super::shell_words::quote;
 use crate::host::run;
-use candor_wire::http::{Admission, AdmissionToken, HttpPaths, bind, serve};
+use candor_wire::http::{Admission, AdmissionToken, ClientTokens, HttpPaths, bind, serve};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::future::Future;
@@ -52,12 +52,28 @@ impl ListenArgs {
             );
         }
         Ok(Arc::new(Admission {
+            bearer,
+            write_bearer: to_write.map(secret).transpose()?,
+            ..self.unprotected()
+        }))
+    }
+
+    /// Returns the rules by which requests are admitted if each client has tokens of its own.
+    pub(super) fn admission_of_clients(&self, clients: Arc<dyn ClientTokens>) -> Arc<Admission> {
+        Arc::new(Admission {
+            clients: Some(clients),
+            ..self.unprotected()
+        })
+    }
+
+    /// Returns the rules about hosts and origins, without a token.
+    fn unprotected(&self) -> Admission {
+        Admission {
             bound: Some(self.bind),
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.allowed_origin.clone(),
-            bearer,
-            write_bearer: to_write.map(secret).transpose()?,
-        }))
+            ..Admission::default()
+        }
     }
 
     /// Serves the paths that `make` returns until a signal arrives; calls `announce` once the address is bound.

@@ -1,5 +1,6 @@
 //! The command line: its grammar, and the commands of both programs.
 
+mod atomic_file;
 mod audit;
 mod context;
 mod data_dir;

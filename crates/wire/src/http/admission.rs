@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
 /// A token that is compared in constant time and never printed.
@@ -32,6 +33,19 @@ impl fmt::Debug for AdmissionToken {
     }
 }
 
+/// A client that is known by its token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownClient {
+    pub name: String,
+    pub may_write: bool,
+}
+
+/// Finds clients by the tokens that they show. Tokens may change while the server runs.
+pub trait ClientTokens: fmt::Debug + Send + Sync {
+    /// Returns the client with this token.
+    fn find(&self, token: &str) -> Option<KnownClient>;
+}
+
 /// The requirements of a listener.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
@@ -45,6 +59,8 @@ pub struct Admission {
     pub bearer: Option<AdmissionToken>,
     /// The token that writing tools require.
     pub write_bearer: Option<AdmissionToken>,
+    /// The clients, each with tokens of its own, in place of the two tokens above.
+    pub clients: Option<Arc<dyn ClientTokens>>,
 }
 
 impl Admission {
@@ -107,8 +123,18 @@ impl Admission {
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Peer, Fault<Wire>> {
-        let has_tokens = self.bearer.is_some() || self.write_bearer.is_some();
+        let has_tokens =
+            self.clients.is_some() || self.bearer.is_some() || self.write_bearer.is_some();
         let token = has_tokens.then(|| bearer(headers)).flatten();
+        if let Some(clients) = &self.clients {
+            let client = token.and_then(|token| clients.find(token));
+            let client = client.ok_or_else(token_required)?;
+            return Ok(Peer {
+                credential: Some(client.name),
+                address: Some(address),
+                may_write: client.may_write,
+            });
+        }
         let is_presented = |secret: &Option<AdmissionToken>| match (secret, token) {
             (Some(secret), Some(token)) => secret.matches(token.as_bytes()),
             _ => false,
@@ -116,8 +142,7 @@ impl Admission {
         // Both are always compared, so that the time does not reveal which one is similar.
         let (reads, writes) = (is_presented(&self.bearer), is_presented(&self.write_bearer));
         if self.bearer.is_some() && !reads && !writes {
-            return Err(Wire::invalid_request("a bearer token is required")
-                .with_facts(|facts| facts.status = Some(401)));
+            return Err(token_required());
         }
         let credential = match (writes, reads) {
             (true, _) => Some("write-bearer"),
@@ -130,6 +155,10 @@ impl Admission {
             may_write: self.write_bearer.is_none() || writes,
         })
     }
+}
+
+fn token_required() -> Fault<Wire> {
+    Wire::invalid_request("a bearer token is required").with_facts(|facts| facts.status = Some(401))
 }
 
 /// Returns the text of a header that is present exactly once.

@@ -203,7 +203,7 @@ impl<S: Server> Endpoint<S> {
                 request: ClientRequest::Call(called),
             } => (id, era, called),
             Inbound::Request { id, era, request } => {
-                let answer = self.listing.answer(&request, era);
+                let answer = self.listing.answer(&request, &peer, era);
                 return RequestAction::Answered(respond::json(id, era, &answer));
             }
         };

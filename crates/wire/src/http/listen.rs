@@ -4,6 +4,7 @@ use super::admission::Admission;
 use super::connection::{TARGET_TOO_LONG, serve_connection};
 use super::connection_table::{ConnectionEntry, ConnectionTable, MAX_CONNECTIONS};
 use super::endpoint::Endpoint;
+use super::readiness::{self, ReadinessCheck, ReadinessChecks};
 use super::request_limits::RequestLimits;
 use super::respond::{self, HttpResponse};
 use axum::Router;
@@ -66,7 +67,7 @@ type ServeFn = Box<
         + Sync,
 >;
 
-/// The paths of one process: `/health`, `/metrics`, and one for each server.
+/// The paths of one process: `/health`, `/ready`, `/metrics`, and one for each server.
 pub struct HttpPaths {
     servers: Vec<(String, ServeFn)>,
     admission: Arc<Admission>,
@@ -75,6 +76,7 @@ pub struct HttpPaths {
     limits: RequestLimits,
     max_connections: usize,
     drains: Vec<DrainFn>,
+    readiness: ReadinessChecks,
 }
 
 impl fmt::Debug for HttpPaths {
@@ -94,6 +96,7 @@ pub fn router(admission: Arc<Admission>, metrics: MetricsHub, version: &'static 
         version,
         max_connections: MAX_CONNECTIONS,
         drains: Vec::new(),
+        readiness: ReadinessChecks::default(),
     }
 }
 
@@ -112,6 +115,12 @@ impl HttpPaths {
         self
     }
 
+    /// Adds the check of a server to `/ready`.
+    pub fn with_readiness(mut self, server: &str, check: ReadinessCheck) -> Self {
+        self.readiness.add(server, check);
+        self
+    }
+
     /// Lowers the number of open connections, for a process that may not open many files.
     pub fn with_max_connections(mut self, max_connections: usize) -> Self {
         self.max_connections = max_connections;
@@ -121,6 +130,7 @@ impl HttpPaths {
     fn into_routes(self) -> (RouteTable, Vec<DrainFn>) {
         let table = ConnectionTable::new(self.max_connections, self.metrics.clone());
         let health = health_route(Arc::clone(&self.admission), self.version);
+        let ready = readiness::route(Arc::clone(&self.admission), self.readiness);
         let metrics = metrics_route(
             Arc::clone(&self.admission),
             self.metrics,
@@ -135,6 +145,7 @@ impl HttpPaths {
             servers: self.servers,
             router: Router::new()
                 .route("/health", health)
+                .route("/ready", ready)
                 .route("/metrics", metrics)
                 .fallback(fallback),
             limits: self.limits,

@@ -146,7 +146,8 @@ impl<S: Server> StdioConnection<S> {
             } => return self.call(id, era, called, answers, handle),
             Inbound::Request { id, era, request } => {
                 self.remember_client(&request);
-                append_answer(answers, id, era, &self.listing.answer(&request, era));
+                let answer = self.listing.answer(&request, &peer(), era);
+                append_answer(answers, id, era, &answer);
             }
         }
         ControlFlow::Continue(())
@@ -317,10 +318,7 @@ impl<S: Server> StdioConnection<S> {
             arguments: called.arguments,
             era,
             id: id.to_owned(),
-            peer: Peer {
-                may_write: true,
-                ..Peer::default()
-            },
+            peer: peer(),
             client,
             progress,
             held: Default::default(),
@@ -357,5 +355,12 @@ impl<S: Server> StdioConnection<S> {
         drop(answer);
         // Sending fails only if the connection has ended.
         let _ = self.queue.send(QueuedLine::Line(line, held)).await;
+    }
+}
+/// Returns the one caller of this connection, which its owner has started.
+fn peer() -> Peer {
+    Peer {
+        may_write: true,
+        ..Peer::default()
     }
 }

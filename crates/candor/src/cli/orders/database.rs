@@ -11,7 +11,7 @@ const FILE: &str = "orders.db";
 
 #[derive(Debug, Args)]
 pub(super) struct DatabaseArgs {
-    /// A SQLite file, or postgres://USER:PASSWORD@HOST/DATABASE [default: orders.db in the data directory]
+    /// A SQLite file, or postgres://USER@HOST/DATABASE without a password [default: orders.db in the data directory]
     #[arg(
         long,
         value_name = "FILE|URL",
@@ -19,7 +19,7 @@ pub(super) struct DatabaseArgs {
         hide_env_values = true
     )]
     database: Option<String>,
-    /// A file that contains the value of --database, so that the process list shows no password
+    /// A file that contains the value of --database, for an address with a password
     #[arg(long, value_name = "FILE", conflicts_with = "database")]
     database_from: Option<PathBuf>,
     #[command(flatten)]
@@ -49,10 +49,26 @@ impl DatabaseArgs {
         };
         match value {
             None => file(&self.data.directory()?.join(FILE)),
-            Some(text) if text.contains("://") => server(&text),
+            Some(text) if text.contains("://") => {
+                let location = server(&text)?;
+                match location.passwords.is_empty() || !is_on_command_line(&text) {
+                    true => Ok(location),
+                    false => Err(visible_password()),
+                }
+            }
             Some(text) => file(Path::new(text.strip_prefix("sqlite:").unwrap_or(&text))),
         }
     }
+}
+
+/// Returns true if the text is part of the command line, which every user of the machine can see.
+fn is_on_command_line(text: &str) -> bool {
+    std::env::args_os().any(|word| word.to_string_lossy().contains(text))
+}
+
+fn visible_password() -> CommandError {
+    CommandError::new("--database contains a password, which every user of this machine can see")
+        .with_hint("write the address into a file that only you can read, and name it:\n  candor orders serve --database-from FILE\nor set CANDOR_ORDERS_DATABASE to the address")
 }
 
 /// Returns the location of the database in the data directory.
@@ -80,7 +96,7 @@ fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     // The address itself is not shown: it may have a password in it.
     let unknown = || {
         CommandError::new("--database is neither a file nor a usable PostgreSQL address")
-            .with_hint("write the path of a file, or postgres://USER:PASSWORD@HOST/DATABASE; the only settings after it are sslmode and the like")
+            .with_hint("write the path of a file, or postgres://USER@HOST/DATABASE; the only settings after it are sslmode and the like")
     };
     Ok(DatabaseLocation {
         url: DatabaseUrl::postgres(url).ok_or_else(unknown)?,

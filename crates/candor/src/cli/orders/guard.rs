@@ -2,9 +2,11 @@
 
 use crate::cli::failure_form::FailureFormArg;
 use candor_guard::retry::RetryPolicy;
-use candor_orders::{CALLS_A_MINUTE, Config, DEADLINE, GuardConfig, TOOL_CALLS_A_MINUTE};
+use candor_orders::{
+    CALLS_A_MINUTE, CALLS_IN_FLIGHT, Config, DEADLINE, GuardConfig, TOOL_CALLS_A_MINUTE,
+};
 use clap::Args;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 /// The longest deadline, pause or wait.
@@ -18,6 +20,9 @@ pub(super) struct GuardArgs {
     /// The maximum number of calls per minute, client and tool; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = TOOL_CALLS_A_MINUTE.get())]
     tool_calls_per_minute: u32,
+    /// The maximum number of calls that a client has running at once; 0 for any number
+    #[arg(long, value_name = "N", default_value_t = CALLS_IN_FLIGHT.get())]
+    calls_in_flight: usize,
     /// The deadline of a call with all its attempts, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = millis(DEADLINE), value_parser = clap::value_parser!(u64).range(1..=DAY_MS))]
     deadline_ms: u64,
@@ -62,7 +67,9 @@ impl GuardArgs {
             failures: self.failures.into(),
             calls_a_minute: NonZeroU32::new(self.calls_per_minute),
             tool_calls_a_minute: NonZeroU32::new(self.tool_calls_per_minute),
+            calls_in_flight: NonZeroUsize::new(self.calls_in_flight),
             guard,
+            clients: None,
             secrets,
         }
     }

@@ -2,6 +2,8 @@
 
 mod backend;
 mod check_adapter;
+mod clients;
+mod clients_file;
 mod database;
 mod guard;
 mod import;
@@ -22,6 +24,9 @@ pub(super) enum OrdersCommand {
     CheckAdapter(check_adapter::CheckAdapterArgs),
     Import(import::OrdersImportArgs),
     Openapi(openapi::OpenapiArgs),
+    /// Manage the clients of a server: their tokens, scopes and tools
+    #[command(subcommand)]
+    Clients(clients::ClientsCommand),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -33,7 +38,8 @@ Try:
   candor orders serve                                  serve the tools on stdio
   candor orders serve --http --port 0                  serve the same tools over HTTP
   candor orders migrate --database postgres://…        create the tables for several servers
-  candor orders check-adapter http://127.0.0.1:9000    test an order system";
+  candor orders check-adapter http://127.0.0.1:9000    test an order system
+  candor orders clients add bot --clients clients.json create a client and print its token";
 
 impl OrdersCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
@@ -44,6 +50,7 @@ impl OrdersCommand {
             OrdersCommand::CheckAdapter(check) => check.run(),
             OrdersCommand::Import(import) => import.run(),
             OrdersCommand::Openapi(openapi) => openapi.run(),
+            OrdersCommand::Clients(clients) => clients.run(),
         }
     }
 }

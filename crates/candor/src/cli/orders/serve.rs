@@ -1,6 +1,7 @@
 //! `candor orders serve`: serves the order tools on their own database or on another order system.
 
 use super::backend::BackendArgs;
+use super::clients_file::FollowedClients;
 use super::database::{DatabaseArgs, DatabaseLocation, in_data_dir};
 use super::guard::GuardArgs;
 use super::migrate::default_currency;
@@ -13,7 +14,7 @@ use candor_orders::sql::{
     COMMIT_GROUP, CONNECTIONS, MigrationOutcome, READ_CONNECTIONS, SeedOptions, SqlAdapter,
     SqlConfig, migrate, seed,
 };
-use candor_orders::{Adapter, Config, OrdersServer};
+use candor_orders::{Adapter, ClientDirectory, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, router};
 use clap::{Args, ValueEnum};
@@ -59,6 +60,9 @@ pub(in crate::cli) struct OrdersServeArgs {
     /// A file with the token that writing calls must show, instead of the token of --bearer-file
     #[arg(long, value_name = "FILE", requires = "http")]
     write_bearer_file: Option<PathBuf>,
+    /// A file of clients with their own tokens, scopes and limits, see `candor orders clients`
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with_all = ["bearer_file", "write_bearer_file"])]
+    clients: Option<PathBuf>,
     /// Listen on HTTP at /orders/mcp instead of stdio
     #[arg(long)]
     http: bool,
@@ -85,7 +89,7 @@ impl OrdersServeArgs {
     fn over_stdio(&self) -> Result<(), CommandError> {
         run(|stop| async {
             let metrics = MetricsHub::default();
-            let server = self.server(&metrics).await?;
+            let server = self.server(&metrics, None).await?;
             let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
             Ok(serve_stdio(dispatcher, stop).await?)
@@ -93,10 +97,21 @@ impl OrdersServeArgs {
     }
 
     fn over_http(&self) -> Result<(), CommandError> {
-        let admission = self.listen.admission(self.write_bearer_file.as_deref())?;
+        let has_one_tenant = self.adapter == AdapterName::Sql;
+        let clients = self.clients.as_deref();
+        let clients = clients.map(|path| FollowedClients::open(path, has_one_tenant));
+        let clients = clients.transpose()?;
+        let admission = match &clients {
+            Some(clients) => self.listen.admission_of_clients(clients.tokens()),
+            None => self.listen.admission(self.write_bearer_file.as_deref())?,
+        };
         let make = || async {
             let metrics = MetricsHub::default();
-            let server = self.server(&metrics).await?;
+            let directory = clients.as_ref().map(FollowedClients::directory);
+            let server = self.server(&metrics, directory).await?;
+            if let Some(clients) = clients {
+                tokio::spawn(clients.follow());
+            }
             let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
             let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
@@ -118,13 +133,21 @@ impl OrdersServeArgs {
         }
     }
 
-    async fn server(&self, metrics: &MetricsHub) -> Result<OrdersServer, CommandError> {
+    async fn server(
+        &self,
+        metrics: &MetricsHub,
+        clients: Option<Arc<ClientDirectory>>,
+    ) -> Result<OrdersServer, CommandError> {
         let (adapter, secrets) = match self.adapter {
             AdapterName::Sql => self.sql().await?,
             AdapterName::Http => self.backend.open().await?,
         };
         let adapter = self.scripted(adapter)?;
-        Ok(server(adapter, self.guard.config(secrets), metrics))
+        let config = Config {
+            clients,
+            ..self.guard.config(secrets)
+        };
+        Ok(server(adapter, config, metrics))
     }
 
     /// Opens the database. Returns it with the passwords that must not reach a log.

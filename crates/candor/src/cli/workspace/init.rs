@@ -4,12 +4,13 @@ use super::opened::{OpenedWorkspace, WorkspaceArgs};
 use super::prompt;
 use super::serve::os_user;
 use super::sign::{key_text, require_outside};
+use crate::cli::atomic_file::write_file;
 use crate::cli::audit::read_signer;
 use crate::cli::shell_words::quote;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};
 use candor_audit::KnownCheckpoint;
-use candor_disk::{Disk, DiskFile, Open};
+use candor_disk::Disk;
 use candor_workspace::approval::{ApproverKey, KeyId, Signers, approver_line};
 use candor_workspace::log_checkpoints::LogCheckpoints;
 use candor_workspace::log_place::LogPlace;
@@ -312,32 +313,6 @@ fn trust(
     let signers = Signers::parse(&text).map_err(|error| failed(&error))?;
     write_file(config, &file, &text, APPROVERS_MODE, true).map_err(|error| failed(&error))?;
     Ok(known(&signers).unwrap_or_default())
-}
-
-/// Writes a file of the configuration directory atomically.
-fn write_file(
-    config: &impl Disk,
-    file: &Path,
-    text: &str,
-    mode: u32,
-    replace: bool,
-) -> io::Result<()> {
-    let name = file.file_name().unwrap_or_default();
-    let temporary = format!(".{}.{}.tmp", name.display(), std::process::id());
-    let opened = config.open(&temporary, Open::CreateNew(mode))?;
-    let written = opened
-        .write_all_at(text.as_bytes(), 0)
-        .and_then(|()| opened.sync_all())
-        .and_then(|()| match replace {
-            true => config.rename(&temporary, name),
-            false => config.rename_new(&temporary, name),
-        });
-    if written.is_err() {
-        // Best effort: nothing reads a temporary file.
-        config.unlink(&temporary).ok();
-    }
-    written?;
-    config.sync_dir("")
 }
 
 /// Prints a hint if git would treat the audit log as a file of the project.

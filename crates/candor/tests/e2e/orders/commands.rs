@@ -8,6 +8,7 @@ use candor_testkit::{Exit, Process};
 use insta::assert_snapshot;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 
 /// Runs `candor orders …`, which must fail. Returns the command and its message without the directory's name.
 fn error_of(fixture: &OrdersFixture, arguments: &[&str]) -> String {
@@ -207,14 +208,32 @@ fn missing_and_foreign_tables_are_explained() {
     ");
 }
 
+/// Returns `candor orders WORD` with the address of a database in its environment.
+fn on_database(word: &str, url: &str) -> Command {
+    let mut command = candor(&["orders", word]);
+    command.env("CANDOR_ORDERS_DATABASE", url);
+    command
+}
+
+#[test]
+fn password_on_the_command_line_is_refused() {
+    for url in [
+        "postgres://u:p@127.0.0.1:1/d",
+        "postgres://u@127.0.0.1:1/d?password=p",
+    ] {
+        let words = ["serve", "migrate", "seed"];
+        let refused = words.map(|word| run_err(candor(&["orders", word, "--database", url])));
+        assert_snapshot!(all_equal(refused), @"");
+    }
+}
+
 #[test]
 fn unreachable_database_is_explained() {
     // The local end of an open connection: nothing can listen on this port.
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
     let near = TcpStream::connect(far.local_addr().unwrap()).unwrap();
     let url = format!("postgres://u:p@{}/d", near.local_addr().unwrap());
-    let refused =
-        ["serve", "migrate"].map(|word| run_err(candor(&["orders", word, "--database", &url])));
+    let refused = ["serve", "migrate"].map(|word| run_err(on_database(word, &url)));
     assert_snapshot!(all_equal(refused), @r"
     error: the database cannot be used: error communicating with database: Connection refused (os error 111)
     hint: check --database, and whether the database is running
@@ -223,14 +242,14 @@ fn unreachable_database_is_explained() {
         return;
     };
     let url = server.url("none");
-    let output = run_err(candor(&["orders", "serve", "--database", &url]));
+    let output = run_err(on_database("serve", &url));
     assert_snapshot!(output, @r#"
     error: the database cannot be used: database "none" does not exist
     hint: check --database, and whether the database is running
     "#);
     let url = server.url(MAINTENANCE);
     server.stop();
-    let output = run_err(candor(&["orders", "serve", "--database", &url]));
+    let output = run_err(on_database("serve", &url));
     assert_snapshot!(output, @r"
     error: the database cannot be used: error communicating with database: No such file or directory (os error 2)
     hint: check --database, and whether the database is running

@@ -3,6 +3,7 @@
 
 mod adapter;
 mod adapter_check;
+mod clients;
 mod codes;
 mod commands;
 mod database;
