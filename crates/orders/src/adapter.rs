@@ -236,8 +236,28 @@ pub struct RequestContext {
 /// The pending answer of an adapter.
 pub type AdapterFuture<'a> = BoxFuture<'a, Result<Response, Failure>>;
 
+/// The reason why an order system cannot be used now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReady {
+    /// It cannot be reached.
+    Unreachable,
+    /// Its tables have another format.
+    Format,
+    /// It does not say what it can do.
+    Capabilities,
+}
+
+/// The pending answer to the question whether an order system can be used.
+pub type ReadinessFuture<'a> = BoxFuture<'a, Result<(), NotReady>>;
+
 /// An order system.
 pub trait Adapter: Send + Sync + 'static {
+    /// Returns the name under which the owner chooses this adapter.
+    fn name(&self) -> &'static str;
+
+    /// Checks whether the order system can be used now, without changing anything.
+    fn readiness(&self) -> ReadinessFuture<'_>;
+
     /// Sends a request. The future may be dropped at any time. After that nothing goes on except a
     /// commit or a request that was already sent.
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a>;

@@ -3,18 +3,21 @@
 use crate::adapter::DEADLINE;
 use crate::cursor::MAX_POSITION;
 use crate::{
-    Adapter, Failure, FinalFailure, IdempotencyKey, RefusalReason, Request, RequestContext,
-    Response,
+    Adapter, Failure, FinalFailure, IdempotencyKey, NotReady, RefusalReason, Request,
+    RequestContext, Response, ServerReadiness,
 };
 use candor_fault::Effect;
 use candor_guard::retry::{RetryBudget, RetryPolicy};
-use candor_guard::{Breaker, Deadline, Retrier};
+use candor_guard::{Breaker, BreakerState, Deadline, Retrier};
 use candor_street::{EffectMark, MetricsHub, Random};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
+
+/// The most time of a check whether the order system can be used.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// The configuration of the guard.
 #[derive(Debug, Clone)]
@@ -95,6 +98,18 @@ impl GuardedAdapter {
     /// Returns true if the order system stores final outcomes with their keys.
     pub(crate) fn keeps_keys(&self) -> bool {
         self.adapter.keeps_keys()
+    }
+
+    /// Checks whether the order system can be used now.
+    pub(crate) async fn readiness(&self) -> ServerReadiness {
+        let state = |breaker: &Option<Breaker>| breaker.as_ref().map(Breaker::state);
+        let checked = tokio::time::timeout(CHECK_TIMEOUT, self.adapter.readiness()).await;
+        ServerReadiness {
+            adapter: self.adapter.name(),
+            checked: checked.unwrap_or(Err(NotReady::Unreachable)),
+            queries: state(&self.query_breaker).unwrap_or(BreakerState::Closed),
+            changes: state(&self.change_breaker).unwrap_or(BreakerState::Closed),
+        }
     }
 
     /// Sends a request, with as many attempts and as much time as the configuration allows.

@@ -14,13 +14,14 @@ mod guarded_adapter;
 pub mod http;
 pub mod model;
 mod output_schemas;
+mod readiness;
 mod server;
 pub mod sql;
 mod tools;
 
 pub use adapter::{
-    Adapter, AdapterFuture, Corrections, DEADLINE, IdempotencyKey, OmissionReason, OmittedEntity,
-    OrderOperation, Request, RequestContext, Response,
+    Adapter, AdapterFuture, Corrections, DEADLINE, IdempotencyKey, NotReady, OmissionReason,
+    OmittedEntity, OrderOperation, ReadinessFuture, Request, RequestContext, Response,
 };
 pub use argument_schemas::{MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
 pub use clients::{
@@ -36,6 +37,7 @@ pub use failure::{
 pub use failure_log::{EQUAL_LINES_EVERY, MAX_REMEMBERED_LINES};
 pub use guarded_adapter::GuardConfig;
 pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};
+pub use readiness::ServerReadiness;
 pub use server::{
     CALLS_A_MINUTE, CALLS_IN_FLIGHT, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE,
 };

@@ -7,7 +7,7 @@ use crate::faults::{of_query, unnamed, with_rule_remedy};
 use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
 use crate::{
     Adapter, Failure, IdempotencyKey, MissingScope, OrderOperation, RefusalReason, Request,
-    Response, tools,
+    Response, ServerReadiness, tools,
 };
 use candor_fault::{Effect, Fault, Form};
 use candor_secrets::redact;
@@ -181,6 +181,11 @@ impl OrdersServer {
         }
     }
 
+    /// Checks whether the order system can be used now.
+    pub async fn readiness(&self) -> ServerReadiness {
+        self.guarded.readiness().await
+    }
+
     /// Applies the limits of the caller. The returned permit counts the call as long as it runs.
     fn limit(&self, call: &Call, tool: &'static str) -> Result<Permit, Failure> {
         let client = match (&call.peer.credential, call.peer.address) {
@@ -313,11 +318,19 @@ impl Server for OrdersServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AdapterFuture, RequestContext};
+    use crate::{AdapterFuture, ReadinessFuture, RequestContext};
 
     struct Nobody;
 
     impl Adapter for Nobody {
+        fn name(&self) -> &'static str {
+            "nobody"
+        }
+
+        fn readiness(&self) -> ReadinessFuture<'_> {
+            Box::pin(std::future::ready(Ok(())))
+        }
+
         fn call<'a>(&'a self, _: &'a Request, _: &'a RequestContext) -> AdapterFuture<'a> {
             Box::pin(std::future::pending())
         }

@@ -3,7 +3,7 @@
 use super::data_dir::DataDirArgs;
 use super::github::{self, WriteArgs};
 use super::listen::ListenArgs;
-use super::orders::{self, ORDERS};
+use super::orders::{self, ORDERS, ORDERS_NAME, readiness_check};
 use super::{CommandError, VERSION};
 use crate::host::system_clock;
 use crate::playground::Playground;
@@ -59,13 +59,15 @@ impl ServeAllArgs {
         let orders = orders::open_in_data_dir(&self.data).await?;
         let orders = orders::server(orders, self.orders(), &metrics);
         let orders = Dispatcher::new(orders, system_clock(), &metrics).map_err(io::Error::other)?;
+        let ready = readiness_check(&orders);
         let orders = Endpoint::new(orders, Arc::clone(&admission));
         let tools = Endpoint::new(tools, Arc::clone(&admission));
         let playground = Endpoint::new(playground, Arc::clone(&admission));
         Ok(router(admission, metrics, VERSION)
             .with(GITHUB, tools)
             .with(ORDERS, orders)
-            .with(PLAYGROUND, playground))
+            .with(PLAYGROUND, playground)
+            .with_readiness(ORDERS_NAME, ready))
     }
 }
 

@@ -7,8 +7,8 @@ pub use script::{MAX_SCRIPT, MAX_SCRIPT_CALLS, MAX_SCRIPT_RULES, MAX_SCRIPT_WAIT
 pub use script::{Script, ScriptError};
 
 use crate::{
-    Adapter, AdapterFuture, Failure, OrderOperation, RefusalReason, Request, RequestContext,
-    Response,
+    Adapter, AdapterFuture, Failure, OrderOperation, ReadinessFuture, RefusalReason, Request,
+    RequestContext, Response,
 };
 use candor_fault::Cause;
 use script::InjectedFault;
@@ -96,6 +96,14 @@ impl fmt::Debug for FaultyAdapter {
 }
 
 impl Adapter for FaultyAdapter {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn readiness(&self) -> ReadinessFuture<'_> {
+        self.inner.readiness()
+    }
+
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             let operation = request.operation();

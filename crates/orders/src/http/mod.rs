@@ -21,7 +21,10 @@ pub use responses::MAX_NEXT_CURSOR;
 pub use retry_after::MAX_WAIT;
 pub use settings::{AdapterSetupError, CONNECT_TIME, HttpSettings};
 
-use crate::{Adapter, AdapterFuture, Failure, OrderOperation, Request, RequestContext, Response};
+use crate::{
+    Adapter, AdapterFuture, Failure, NotReady, OrderOperation, ReadinessFuture, Request,
+    RequestContext, Response,
+};
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
 use candor_http_client::header::{HeaderMap, HeaderName, HeaderValue};
@@ -200,7 +203,26 @@ fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {
     Box::new(Cause::error(name, error))
 }
 
+impl HttpAdapter {
+    /// Asks for the capabilities, whether or not they are known.
+    async fn check(&self) -> Result<(), NotReady> {
+        match self.fetch_capabilities().await {
+            Ok(_) => Ok(()),
+            Err(Failure::Final(..)) => Err(NotReady::Capabilities),
+            Err(_) => Err(NotReady::Unreachable),
+        }
+    }
+}
+
 impl Adapter for HttpAdapter {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn readiness(&self) -> ReadinessFuture<'_> {
+        Box::pin(self.check())
+    }
+
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(self.exchange(request, context))
     }

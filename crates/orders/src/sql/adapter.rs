@@ -1,6 +1,7 @@
 //! The SQL adapter: each change in one transaction with its key, its record and its outcome.
 
 use super::commit_group::ChangeRunner;
+use super::connection::{get_text, sql};
 use super::dialect::SqlDialect;
 use super::ids::IdGenerator;
 use super::keys::KeyOutcome;
@@ -8,7 +9,10 @@ use super::lanes::Lanes;
 use super::pending_change::PendingChange;
 use super::query;
 use super::store::{DatabaseUrl, Store, StoreError};
-use crate::adapter::{Adapter, AdapterFuture, Request, RequestContext, Response};
+use super::tables::FORMAT;
+use crate::adapter::{
+    Adapter, AdapterFuture, NotReady, ReadinessFuture, Request, RequestContext, Response,
+};
 use crate::failure::Failure;
 use candor_fault::Cause;
 use candor_street::{Clock, Random};
@@ -125,7 +129,29 @@ impl SqlAdapter {
     }
 }
 
+impl SqlAdapter {
+    /// Reads the format of the tables.
+    async fn check(&self) -> Result<(), NotReady> {
+        let query = || sql("SELECT value FROM settings WHERE name = 'format'");
+        let rows = self.runner.store.read(query).await;
+        let rows = rows.map_err(|_| NotReady::Unreachable)?;
+        let format = rows.first().and_then(|row| get_text(row, 0).ok());
+        match format == Some(FORMAT.to_string()) {
+            true => Ok(()),
+            false => Err(NotReady::Format),
+        }
+    }
+}
+
 impl Adapter for SqlAdapter {
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+
+    fn readiness(&self) -> ReadinessFuture<'_> {
+        Box::pin(self.check())
+    }
+
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a> {
         Box::pin(async move {
             match request {

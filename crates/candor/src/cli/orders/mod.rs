@@ -14,7 +14,7 @@ mod serve;
 
 use super::CommandError;
 use clap::Subcommand;
-pub(super) use serve::{ORDERS, open_in_data_dir, server};
+pub(super) use serve::{ORDERS, ORDERS_NAME, open_in_data_dir, readiness_check, server};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OrdersCommand {

@@ -16,7 +16,7 @@ use candor_orders::sql::{
 };
 use candor_orders::{Adapter, ClientDirectory, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
-use candor_wire::http::{Endpoint, router};
+use candor_wire::http::{Endpoint, Readiness, ReadinessCheck, router};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ use std::time::Duration;
 
 /// The path of the order tools over HTTP.
 pub(in crate::cli) const ORDERS: &str = "/orders/mcp";
+
+/// The name of the order tools in the answer of `/ready`.
+pub(in crate::cli) const ORDERS_NAME: &str = "orders";
 
 /// Serve the order tools over MCP
 ///
@@ -114,8 +117,11 @@ impl OrdersServeArgs {
             }
             let dispatcher =
                 Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
+            let ready = readiness_check(&dispatcher);
             let endpoint = Endpoint::new(dispatcher, Arc::clone(&admission));
-            Ok(router(Arc::clone(&admission), metrics, VERSION).with(ORDERS, endpoint))
+            Ok(router(Arc::clone(&admission), metrics, VERSION)
+                .with(ORDERS, endpoint)
+                .with_readiness(ORDERS_NAME, ready))
         };
         let changed = match self.adapter {
             AdapterName::Sql => "its own database",
@@ -218,6 +224,23 @@ pub(in crate::cli) fn server(
 ) -> OrdersServer {
     let random = Arc::new(|| fastrand::u64(..));
     OrdersServer::new(adapter, config, random, metrics.clone())
+}
+
+/// Returns the check of the server for `/ready`.
+pub(in crate::cli) fn readiness_check(
+    dispatcher: &Arc<Dispatcher<OrdersServer>>,
+) -> ReadinessCheck {
+    let dispatcher = Arc::clone(dispatcher);
+    Box::new(move || {
+        let dispatcher = Arc::clone(&dispatcher);
+        Box::pin(async move {
+            let state = dispatcher.server().readiness().await;
+            Readiness {
+                is_ready: state.is_ready(),
+                description: state.description().to_string(),
+            }
+        })
+    })
 }
 
 fn announce(address: &str, changed: &str) {

@@ -12,6 +12,7 @@ mod forms;
 mod full_disk;
 mod masking;
 mod order_system;
+mod readiness;
 pub(crate) mod requests;
 mod secrets;
 mod serving;

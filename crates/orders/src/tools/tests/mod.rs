@@ -7,8 +7,8 @@ use crate::model::{
     CancelOrder, CreateOrder, CreateReturn, FulfillOrder, TIME_FILTERS, UpdateOrder,
 };
 use crate::{
-    Adapter, AdapterFuture, Config, Filters, OrderOperation, OrdersServer, Request, RequestContext,
-    Response, cursor,
+    Adapter, AdapterFuture, Config, Filters, OrderOperation, OrdersServer, ReadinessFuture,
+    Request, RequestContext, Response, cursor,
 };
 use candor_call_fixtures::{
     ObjectMembers, SchemaValues, answer, answer_line, assert_schema_agreement, call,
@@ -31,6 +31,14 @@ use tokio::runtime::Runtime;
 struct RecordingAdapter(Mutex<Vec<Value>>);
 
 impl Adapter for RecordingAdapter {
+    fn name(&self) -> &'static str {
+        "recording"
+    }
+
+    fn readiness(&self) -> ReadinessFuture<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn call<'a>(&'a self, request: &'a Request, _: &'a RequestContext) -> AdapterFuture<'a> {
         let recorded = serde_json::to_value(request).unwrap();
         self.0.lock().unwrap().push(recorded);
