@@ -210,6 +210,7 @@ impl Failure {
             Failure::Internal(_, cause) => Some(cause),
             Failure::BreakerOpen(_)
             | Failure::Waited(_)
+            | Failure::ScopeRequired(_)
             | Failure::Unsupported
             | Failure::UnsupportedPart(_)
             | Failure::CallStopped(_) => None,

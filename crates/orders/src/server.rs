@@ -142,16 +142,14 @@ impl OrdersServer {
         cx: &CallContext,
     ) -> Result<Response, Failure> {
         let credential = cx.call.peer.credential.as_deref();
-        let client = credential.filter(|_| self.clients.is_some());
+        let own = credential.filter(|_| self.clients.is_some());
+        let client = own.unwrap_or(DEFAULT_CLIENT);
         let key = key.map(|key| IdempotencyKey {
-            client: client.unwrap_or(DEFAULT_CLIENT).to_owned(),
+            client: client.to_owned(),
             key,
         });
-        let response = self
-            .guarded
-            .call(request, DEFAULT_CLIENT, key, &cx.mark)
-            .await;
-        self.report(request.operation(), DEFAULT_CLIENT, &response);
+        let response = self.guarded.call(request, client, key, &cx.mark).await;
+        self.report(request.operation(), client, &response);
         response
     }
 

@@ -55,7 +55,7 @@ impl KnownCapabilities {
     }
 
     /// Reads the capabilities again. If that fails, the known ones stay.
-    async fn read_again(&self, client: &AdapterClient) -> Result<(), Failure> {
+    pub(super) async fn read_again(&self, client: &AdapterClient) -> Result<(), Failure> {
         let _reading = self.reading.lock().await;
         self.read_now(client).await.map(|_| ())
     }

@@ -204,9 +204,9 @@ fn cause(name: &str, error: &(dyn std::error::Error + 'static)) -> Box<Cause> {
 }
 
 impl HttpAdapter {
-    /// Asks for the capabilities, whether or not they are known.
+    /// Reads the capabilities, whether or not they are known.
     async fn check(&self) -> Result<(), NotReady> {
-        match self.fetch_capabilities().await {
+        match self.capabilities.read_again(&self.client).await {
             Ok(_) => Ok(()),
             Err(Failure::Final(..)) => Err(NotReady::Capabilities),
             Err(_) => Err(NotReady::Unreachable),
