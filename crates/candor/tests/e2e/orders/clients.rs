@@ -1,10 +1,10 @@
 //! Clients with tokens of their own: scopes, tools, rotation, revocation, and the commands that manage them.
 
-use crate::fixture::{LIMIT, candor, run_err, run_ok};
+use crate::fixture::{LIMIT, candor, run_err};
 use crate::orders::fixture::OrdersFixture;
 use crate::orders::requests::{check_failure, order};
 use crate::requests::{call, parse, request};
-use candor_testkit::{Exit, Http, RawResponse};
+use candor_testkit::{Exit, Http, Process, RawResponse};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
@@ -16,7 +16,9 @@ fn clients(fixture: &OrdersFixture, words: &[&str]) -> String {
     let mut command = candor(&["orders", "clients"]);
     command.args(words).args(["--clients", "clients.json"]);
     command.current_dir(fixture.root());
-    run_ok(command)
+    let ended = Process::run(command, LIMIT);
+    assert_eq!(ended.exit, Exit::Code(0), "{}", ended.stderr);
+    String::from_utf8(ended.stdout).unwrap()
 }
 
 /// Creates a client and returns its token.
@@ -95,7 +97,10 @@ fn list_of_one_client_is_not_shared_with_others() {
     let fixture = OrdersFixture::sqlite();
     let reader = add(&fixture, &["reader"]);
     let server = serve(&fixture);
-    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
     let list = request(1, "tools/list", json!({ "_meta": meta }));
     let authorization = format!("Bearer {reader}");
     let headers = [

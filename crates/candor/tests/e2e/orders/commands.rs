@@ -190,9 +190,9 @@ fn missing_and_foreign_tables_are_explained() {
     fixture.run_ok(&["migrate"]);
     fixture
         .database()
-        .run("UPDATE settings SET value = '2' WHERE name = 'format'");
+        .run("UPDATE settings SET value = '3' WHERE name = 'format'");
     assert_snapshot!(refused(&fixture), @r"
-    error: the tables have format 2, and this program knows 1: it was made by a newer one
+    error: the tables have format 3, and this program knows 2: it was made by a newer one
     hint: use a newer candor, or name another database with --database
     ");
     fixture.database().run("DELETE FROM settings");
@@ -217,14 +217,19 @@ fn on_database(word: &str, url: &str) -> Command {
 
 #[test]
 fn password_on_the_command_line_is_refused() {
-    for url in [
+    let urls = [
         "postgres://u:p@127.0.0.1:1/d",
         "postgres://u@127.0.0.1:1/d?password=p",
-    ] {
-        let words = ["serve", "migrate", "seed"];
-        let refused = words.map(|word| run_err(candor(&["orders", word, "--database", url])));
-        assert_snapshot!(all_equal(refused), @"");
-    }
+    ];
+    let refused = ["serve", "migrate", "seed"].map(|word| {
+        all_equal(urls.map(|url| run_err(candor(&["orders", word, "--database", url]))))
+    });
+    assert_snapshot!(all_equal(refused), @r"
+    error: --database contains a password, which every user of this machine can see
+    hint: write the address into a file that only you can read, and name it:
+      candor orders serve --database-from FILE
+    or set CANDOR_ORDERS_DATABASE to the address
+    ");
 }
 
 #[test]
