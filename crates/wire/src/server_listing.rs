@@ -21,8 +21,11 @@ pub struct ServerListing {
     empty: Arc<str>,
     offered: OfferedMethods,
     instructions: Box<dyn Fn() -> Option<String> + Send + Sync>,
-    own_tools: Box<dyn Fn(&Peer) -> Option<String> + Send + Sync>,
+    own_tools: Box<ListOwnTools>,
 }
+
+/// Lists the tools that one caller sees, if callers see different ones.
+type ListOwnTools = dyn Fn(&Peer) -> Option<String> + Send + Sync;
 
 /// One list in both eras.
 struct ListAnswer {
