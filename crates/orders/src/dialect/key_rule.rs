@@ -6,7 +6,7 @@ use super::codes::Code;
 use candor_fault::{Effect, Fault, Retry};
 use serde::Serialize;
 
-/// What a failing call did to its idempotency key.
+/// The state of an idempotency key after a failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {

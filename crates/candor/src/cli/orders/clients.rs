@@ -268,7 +268,7 @@ fn change(
         false => read(path).map_err(|problem| unusable(path, &problem))?,
     };
     edit(&mut clients)?;
-    // What a server would refuse is not written.
+    // Never writes a file that a server would refuse.
     let text = clients.text();
     ClientsFile::parse(&text).map_err(|error| failed(&error))?;
     write_file(&disk, path, &text, FILE_MODE, true).map_err(|error| failed(&error))

@@ -218,7 +218,7 @@ pub(crate) async fn refused_edits(fixture: &StoreFixture) {
     let removal = json!({ "lineItems": [{ "sku": "MUG", "quantity": 0 }] });
     let last = update(fixture, single.order(), removal).await;
     assert_eq!(reason(&last), "lines");
-    // What is left has been shipped.
+    // The other units have been shipped.
     edit(json!({ "sku": "MUG", "quantity": 0 })).await;
     let done = edit(json!({ "sku": "SHIRT-S", "quantity": 1 })).await;
     assert_eq!(done.status(), "shipped");
