@@ -62,6 +62,15 @@ impl SqlDialect {
         }
     }
 
+    /// The comparison of a period with those of the table `days`. For a semi-join, PostgreSQL may
+    /// read all rows; an array is compared by the index.
+    pub(super) const fn among_days(self) -> &'static str {
+        match self {
+            SqlDialect::Sqlite => "IN (SELECT period FROM days)",
+            SqlDialect::Postgres => "= ANY (ARRAY(SELECT period FROM days))",
+        }
+    }
+
     /// The end of a query that locks the rows it reads. SQLite has already locked everything.
     pub(super) const fn lock_suffix(self) -> &'static str {
         match self {

@@ -9,11 +9,16 @@ use super::position::{PagePosition, PageRange};
 use crate::failure::Failure;
 use crate::model::{EntityQuery, Filters, MAX_PAGE_SIZE, SortOrder, UtcTime};
 use crate::sql::connection::{AnyQuery, dynamic_sql};
+use crate::sql::dialect::SqlDialect;
 use crate::sql::lookups::{LookupKind, searched_digits};
 use std::borrow::Cow;
 
 /// The length of a period of creation in microseconds, a day. The indexes by period contain it.
 const PERIOD: i64 = 86_400_000_000;
+
+/// Stands for the comparison of a period with those of the table `days`, see
+/// [`SqlDialect::among_days`].
+const AMONG_DAYS: &str = "/* among days */";
 
 /// Limits are part of the text, because a plan depends on them. Only these are used.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, MAX_PAGE_SIZE + 1];
@@ -74,16 +79,14 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
-    /// Returns the query, ready to run.
-    pub(super) fn statement(self) -> AnyQuery {
+    /// Returns the query, ready to run on a database with this dialect.
+    pub(super) fn statement(self, dialect: SqlDialect) -> AnyQuery {
         let arguments = self.arguments.into_iter();
-        arguments.fold(
-            dynamic_sql(self.text),
-            |statement, argument| match argument {
-                SqlArgument::Text(text) => statement.bind(text),
-                SqlArgument::Number(number) => statement.bind(number),
-            },
-        )
+        let text = self.text.replace(AMONG_DAYS, dialect.among_days());
+        arguments.fold(dynamic_sql(text), |statement, argument| match argument {
+            SqlArgument::Text(text) => statement.bind(text),
+            SqlArgument::Number(number) => statement.bind(number),
+        })
     }
 }
 
@@ -336,9 +339,12 @@ impl<const N: usize> IndexScan<'_, N> {
         };
         let within = format!("({order}) > ({from}) AND {at} <= {until}");
         if filter.changed {
-            let within = format!("{within}{conditions}");
+            let counted = format!("{within}{conditions}");
+            // The rows of the days are found by the day alone, and not by their update time.
+            let rest = conditions.replace(" >= ", " + 0 >= ");
+            let read = format!("{within}{}", rest.replace(" <= ", " + 0 <= "));
             let ends = (arguments.number(*first), until);
-            return self.walk_periods(&ends, &within, &order, limit);
+            return self.walk_periods(&ends, (&counted, &read), &order, limit);
         }
         let Some(each) = &filter.each else {
             return branch(&within, &order);
@@ -388,7 +394,7 @@ impl<const N: usize> IndexScan<'_, N> {
     fn walk_periods(
         &self,
         (first, until): &(String, String),
-        within: &str,
+        (counted, read): (&str, &str),
         order: &str,
         limit: i64,
     ) -> String {
@@ -400,15 +406,15 @@ impl<const N: usize> IndexScan<'_, N> {
                  UNION ALL SELECT period + 1, latest FROM walk WHERE period < latest),
              counted(period, matches) AS (
                  SELECT period, (SELECT COUNT(*) FROM (SELECT 1 FROM {tables}
-                     WHERE {at} / {PERIOD} = walk.period AND {within}
+                     WHERE {at} / {PERIOD} = walk.period AND {counted}
                      ORDER BY {at} / {PERIOD}, updated_at LIMIT {limit}) AS some_rows)
                  FROM walk),
              found(period, matches) AS (SELECT period, matches FROM counted WHERE matches > 0 LIMIT {limit}),
              summed(period, earlier) AS (
                  SELECT period, SUM(matches) OVER
-                     (ORDER BY period ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM found)
-             SELECT {columns} FROM {tables} WHERE {at} / {PERIOD} IN
-                 (SELECT period FROM summed WHERE COALESCE(earlier, 0) < {limit}) AND {within}
+                     (ORDER BY period ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM found),
+             days(period) AS (SELECT period FROM summed WHERE COALESCE(earlier, 0) < {limit})
+             SELECT {columns} FROM {tables} WHERE {at} / {PERIOD} {AMONG_DAYS} AND {read}
              ORDER BY {order} LIMIT {limit}"
         )
     }

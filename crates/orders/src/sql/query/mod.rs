@@ -54,7 +54,9 @@ pub(super) async fn page(store: &Store, query: &EntityQuery) -> Result<Response,
 async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<Response, Failure> {
     let size = query.page_size.clamp(1, MAX_PAGE_SIZE);
     let build_query = T::build_query(query, size)?;
-    let rows = store.read(|| build_query.clone().statement()).await?;
+    let rows = store
+        .read(|| build_query.clone().statement(store.dialect))
+        .await?;
     let mut entities = T::read(&rows, store.currency, query.sort())?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let more = entities.len() > size;

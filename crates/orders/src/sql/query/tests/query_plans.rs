@@ -30,7 +30,7 @@ async fn plan(store: &Store, filters: &Filters, after: Option<String>) -> String
     };
     build_query.text = format!("{explain} {}", build_query.text);
     let rows = store
-        .read(|| build_query.clone().statement())
+        .read(|| build_query.clone().statement(store.dialect))
         .await
         .unwrap();
     let steps: Vec<_> = rows
