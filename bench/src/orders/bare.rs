@@ -4,7 +4,7 @@
 
 use super::statements::{
     BEGIN, BEGIN_SQLITE, CLAIM, CLAIM_SQLITE, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE,
-    LINES, ORDER, ORDER_SQLITE, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
+    LINES, LOOKUPS, ORDER, ORDER_SQLITE, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
 };
 use axum::Router;
 use axum::extract::State;
@@ -209,16 +209,23 @@ impl BareOrders {
         if let Some(id) = &id {
             let address = order.shipping_address.get();
             let (email, known) = (&order.customer.email, customer.try_get::<String, _>(0)?);
-            let details = format!(
-                r#"{{"customer":{{"id":"{known}","email":"{email}","firstName":"{}","lastName":"{}"}},"shippingAddress":{address}}}"#,
+            let (first, last) = (
                 customer.try_get::<String, _>(2)?,
                 customer.try_get::<String, _>(3)?,
+            );
+            let details = format!(
+                r#"{{"customer":{{"id":"{known}","email":"{email}","firstName":"{first}","lastName":"{last}"}},"shippingAddress":{address}}}"#,
             );
             let head = sqlx::query(insert).bind(id).bind(None::<String>);
             let head = head.bind(None::<String>).bind("pending").bind("USD");
             let head = head.bind(known).bind(details);
             let head = head.bind(total).bind(0_i64).bind(total).bind(at).bind(at);
-            head.execute(&mut *connection).await?;
+            // Shipping, discount and tax of the order, and what was paid.
+            let head = (0..7).fold(head, |head, _| head.bind(0_i64));
+            let head = head.bind("unpaid").bind(lines.len() as i64);
+            head.bind(None::<String>)
+                .fetch_one(&mut *connection)
+                .await?;
             let mut rows = sqlx::query(LINES);
             for (place, (variant, line)) in variants.iter().zip(&lines).enumerate() {
                 rows = rows.bind(id).bind(place as i64).bind(&line.sku);
@@ -229,9 +236,20 @@ impl BareOrders {
                     .bind(0_i64)
                     .bind(0_i64)
                     .bind(0_i64)
-                    .bind(at);
+                    .bind(at)
+                    .bind(0_i64);
             }
             rows.execute(&mut *connection).await?;
+            let (first, last) = (first.to_lowercase(), last.to_lowercase());
+            let names = [
+                format!("oc:{first} {last}"),
+                format!("oc:{last}"),
+                format!("oc:{last}, {first}"),
+            ];
+            let lookups = names.into_iter().fold(sqlx::query(LOOKUPS), |all, name| {
+                all.bind(name).bind(at).bind(id).bind("")
+            });
+            lookups.execute(&mut *connection).await?;
         }
         let (outcome, said) = if enough { (DONE, "done") } else { REFUSED };
         let settle = sqlx::query(SETTLE).bind(CLIENT).bind(CREATE).bind(key);
@@ -254,16 +272,20 @@ impl BareOrders {
     }
 }
 
-/// Six texts and seven numbers.
-type Columns = ([Option<String>; 6], [Option<i64>; 7]);
+/// The first six columns, which are texts, and the numbers after them; one text among them is left out.
+type Columns = ([Option<String>; 6], [Option<i64>; 17]);
+
+/// The position of the text among the numbers: the return that an order is an exchange for.
+const EXCHANGE_FOR: usize = 21;
 
 fn as_it_is(row: &AnyRow) -> Result<Columns, sqlx::Error> {
     let mut columns = Columns::default();
     for (place, text) in columns.0.iter_mut().enumerate() {
         *text = row.try_get(place)?;
     }
-    for (place, number) in columns.1.iter_mut().enumerate() {
-        *number = row.try_get(place + 6)?;
+    let places = (6..24).filter(|place| *place != EXCHANGE_FOR);
+    for (place, number) in places.zip(columns.1.iter_mut()) {
+        *number = row.try_get(place)?;
     }
     Ok(columns)
 }
