@@ -7,23 +7,17 @@ use crate::model::field_schemas::{
     reference, text, with_definitions, with_description,
 };
 use crate::model::{
-    MAX_LINE, MAX_PAGE_SIZE, MAX_QUANTITY, MAX_TEXT, OrderStatus, PAGE_DEFAULT, PaymentMethod,
-    PaymentStatus, RecordedStatus, ReturnOutcome, ReturnReason, ReturnStatus, SortOrder,
-    TIME_FILTERS, filter_names,
+    MAX_ENTRIES, MAX_LINE, MAX_LINES, MAX_PAGE_SIZE, MAX_QUANTITY, MAX_TEXT, OrderStatus,
+    PAGE_DEFAULT, PaymentMethod, PaymentStatus, RecordedStatus, ReturnOutcome, ReturnReason,
+    ReturnStatus, SortOrder, TIME_FILTERS, filter_names,
 };
 use serde_json::{Map, Value, json};
-
-/// The most lines of an order.
-pub const MAX_LINES: usize = 500;
 
 /// The most values of one filter.
 pub const MAX_FILTER: usize = 100;
 
 /// The most tags, custom fields or tracking numbers.
 pub const MAX_LIST: usize = 50;
-
-/// The most payments or refunds of an order, and the most lines of an exchange.
-pub const MAX_ENTRIES: usize = 100;
 
 /// The longest idempotency key, in characters.
 pub const MAX_KEY: usize = 255;

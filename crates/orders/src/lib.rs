@@ -23,7 +23,7 @@ pub use adapter::{
     Adapter, AdapterFuture, Corrections, DEADLINE, IdempotencyKey, NotReady, OmissionReason,
     OmittedEntity, OrderOperation, ReadinessFuture, Request, RequestContext, Response,
 };
-pub use argument_schemas::{MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST};
+pub use argument_schemas::{MAX_FILTER, MAX_KEY, MAX_LIST};
 pub use clients::{
     Client, ClientDirectory, ClientsFile, ClientsFileError, MAX_CLIENTS, MAX_CLIENTS_FILE,
     MAX_TOKENS, TokenHash,
@@ -36,7 +36,9 @@ pub use failure::{
 };
 pub use failure_log::{EQUAL_LINES_EVERY, MAX_REMEMBERED_LINES};
 pub use guarded_adapter::GuardConfig;
-pub use model::{EntityQuery, Filters, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT};
+pub use model::{
+    EntityQuery, Filters, MAX_ENTRIES, MAX_LINES, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT,
+};
 pub use readiness::ServerReadiness;
 pub use server::{
     CALLS_A_MINUTE, CALLS_IN_FLIGHT, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE,

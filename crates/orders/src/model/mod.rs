@@ -28,8 +28,9 @@ pub use money::{DecimalAmount, MONEY_DIGITS, Money, MoneyError};
 pub use query::{EntityQuery, Filters, MAX_PAGE_SIZE, PAGE_DEFAULT, TIME_FILTERS, filter_names};
 pub use requests::{
     CancelOrder, CreateOrder, CreateReturn, ExchangeLine, FulfillOrder, LineEdit, LineNumber,
-    LineQuantity, MAX_LINE, MAX_QUANTITY, NewLineItem, NewOrder, NewPayment, NewRefund,
-    NewShipping, OrderUpdates, ReturnLine, ReturnUpdate, SettableStatus, UpdateOrder,
+    LineQuantity, MAX_ENTRIES, MAX_LINE, MAX_LINES, MAX_QUANTITY, NewLineItem, NewOrder,
+    NewPayment, NewRefund, NewShipping, OrderUpdates, ReturnLine, ReturnUpdate, SettableStatus,
+    UpdateOrder,
 };
 pub use status::OrderStatus;
 pub use totals::{LineAmounts, OrderAmounts, Totals, TotalsError};

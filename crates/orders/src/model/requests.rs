@@ -7,6 +7,12 @@ use super::{
 use candor_schema::Int;
 use serde::{Deserialize, Serialize};
 
+/// The most lines of an order.
+pub const MAX_LINES: usize = 500;
+
+/// The most payments or refunds of an order, and the most lines of an exchange.
+pub const MAX_ENTRIES: usize = 100;
+
 /// The most units of a line.
 pub const MAX_QUANTITY: i64 = 1_000_000;
 

@@ -3,9 +3,8 @@
 
 use super::create::CatalogueEntry;
 use super::lines::StockShift;
-use crate::argument_schemas::MAX_LINES;
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
-use crate::model::{Currency, LineEdit, Money, to_money};
+use crate::model::{Currency, LineEdit, MAX_LINES, Money, to_money};
 use crate::sql::order::{LineRow, OrderRow};
 use std::collections::BTreeMap;
 

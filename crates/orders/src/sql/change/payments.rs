@@ -1,9 +1,9 @@
 //! The payments and refunds of an order. Money moves elsewhere; entries are only recorded.
 
-use crate::argument_schemas::MAX_ENTRIES;
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{
-    Currency, Money, NewPayment, NewRefund, Payment, RecordedStatus, Refund, UtcTime, to_money,
+    Currency, MAX_ENTRIES, Money, NewPayment, NewRefund, Payment, RecordedStatus, Refund, UtcTime,
+    to_money,
 };
 
 /// The recorded entries of an order.
