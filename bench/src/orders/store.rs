@@ -73,7 +73,7 @@ impl<'a> Stores<'a> {
         }
     }
 
-    /// Creates a filled store for one run.
+    /// Creates a filled store for one run. One of the same name is replaced.
     pub(super) fn fresh(
         &self,
         engine: &Engine,
@@ -82,12 +82,17 @@ impl<'a> Stores<'a> {
         progress: &mut ProgressLine,
     ) -> io::Result<StoreAddress> {
         progress.say(&format!("orders, {}: making a store", engine.name()));
-        let place = match engine {
-            Engine::Sqlite => {
-                self.sqlite_address(&self.scratch.path().join(format!("{name}.db")))?
+        if let Engine::Postgres(server) = engine {
+            return self.database(server, name, amount, progress);
+        }
+        for suffix in ["db", "db-wal", "db-shm"] {
+            let file = self.scratch.path().join(format!("{name}.{suffix}"));
+            match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
-            Engine::Postgres(server) => return self.database(server, name, amount, progress),
-        };
+        }
+        let place = self.sqlite_address(&self.scratch.path().join(format!("{name}.db")))?;
         self.create_and_fill(&place, amount, progress)?;
         Ok(place)
     }
