@@ -147,6 +147,33 @@ pub(super) struct RowFilter {
     pub(super) conditions: Vec<String>,
     /// Walks over the periods of creation, and reads those with rows that were updated in time.
     pub(super) changed: bool,
+    /// The range of the time by which pages are not sorted.
+    pub(super) time: Option<TimeRange>,
+}
+
+/// A range of times in a column; its ends are arguments.
+#[derive(Debug)]
+pub(super) struct TimeRange {
+    column: String,
+    min: String,
+    max: String,
+}
+
+impl TimeRange {
+    /// Returns the condition on the column itself, for which its index may be used.
+    fn indexed(&self) -> String {
+        self.condition("")
+    }
+
+    /// Returns the condition on a sum, so that no planner chooses the index of the column.
+    fn unindexed(&self) -> String {
+        self.condition(" + 0")
+    }
+
+    fn condition(&self, sum: &str) -> String {
+        let TimeRange { column, min, max } = self;
+        format!(" AND {column}{sum} >= {min} AND {column}{sum} <= {max}")
+    }
 }
 
 impl RowFilter {
@@ -215,20 +242,25 @@ impl RowFilter {
         }
     }
 
-    /// Adds a condition on the time by which pages are not sorted: `created_at` or `updated_at`.
-    fn within(
+    /// Sets the range of the time by which pages are not sorted: `created_at` or `updated_at`.
+    pub(super) fn within(
         &mut self,
         arguments: &mut SqlArguments,
         (created_at, updated_at): (&str, &str),
         query: &EntityQuery,
     ) {
         let filters = &query.filters;
-        let (column, range) = match query.sort() {
+        let (column, (min, max)) = match query.sort() {
             SortOrder::CreatedAt => (updated_at, (filters.updated_at_min, filters.updated_at_max)),
             SortOrder::UpdatedAt => (created_at, (filters.created_at_min, filters.created_at_max)),
         };
-        let condition = between(arguments, (column, self.changed), range);
-        self.conditions.extend(condition);
+        if min.is_some() || max.is_some() {
+            self.time = Some(TimeRange {
+                column: column.to_owned(),
+                min: arguments.number(min.map_or(i64::MIN, UtcTime::micros)),
+                max: arguments.number(max.map_or(i64::MAX, UtcTime::micros)),
+            });
+        }
     }
 }
 
@@ -266,24 +298,6 @@ pub(super) const fn has_update_range(filters: &Filters) -> bool {
 pub(super) fn limit(page_size: i64) -> i64 {
     let enough = |limit: &i64| *limit > page_size;
     LIMITS.into_iter().find(enough).unwrap_or(MAX_PAGE_SIZE + 1)
-}
-
-/// Returns the condition of a range of times, or `None` if the range has no ends. If the scan does
-/// not use the column, the condition is on a sum, so that no planner chooses its index.
-pub(super) fn between(
-    arguments: &mut SqlArguments,
-    (column, walked): (&str, bool),
-    (min, max): (Option<UtcTime>, Option<UtcTime>),
-) -> Option<String> {
-    if min.is_none() && max.is_none() {
-        return None;
-    }
-    let min = arguments.number(min.map_or(i64::MIN, UtcTime::micros));
-    let max = arguments.number(max.map_or(i64::MAX, UtcTime::micros));
-    let beside = if walked { "" } else { " + 0" };
-    Some(format!(
-        "{column}{beside} >= {min} AND {column}{beside} <= {max}"
-    ))
 }
 
 impl<const N: usize> IndexScan<'_, N> {
@@ -328,8 +342,11 @@ impl<const N: usize> IndexScan<'_, N> {
         from.extend(rest.iter().map(|text| arguments.text(text)));
         let from = from.join(", ");
         let until = arguments.number(span.until);
-        let conditions = filter.conditions.iter().map(|one| format!(" AND {one}"));
-        let conditions: String = conditions.collect();
+        let others = filter.conditions.iter().map(|one| format!(" AND {one}"));
+        let others: String = others.collect();
+        let time = filter.time.as_ref();
+        let unindexed = time.map(TimeRange::unindexed).unwrap_or_default();
+        let conditions = format!("{others}{unindexed}");
         let distinct = if self.repeats { "DISTINCT " } else { "" };
         let (columns, tables) = (self.columns, self.from);
         let branch = |within: &str, order: &str| {
@@ -339,10 +356,10 @@ impl<const N: usize> IndexScan<'_, N> {
         };
         let within = format!("({order}) > ({from}) AND {at} <= {until}");
         if filter.changed {
-            let counted = format!("{within}{conditions}");
+            let indexed = time.map(TimeRange::indexed).unwrap_or_default();
+            let counted = format!("{within}{others}{indexed}");
             // The rows of the days are found by the day alone, and not by their update time.
-            let rest = conditions.replace(" >= ", " + 0 >= ");
-            let read = format!("{within}{}", rest.replace(" <= ", " + 0 <= "));
+            let read = format!("{within}{conditions}");
             let ends = (arguments.number(*first), until);
             return self.walk_periods(&ends, (&counted, &read), &order, limit);
         }

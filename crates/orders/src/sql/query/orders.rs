@@ -1,8 +1,8 @@
 //! Pages of orders. Orders and lines come from one query, so that they are consistent.
 
 use super::index_scan::{
-    IndexScan, LeadingFilter, PHONE_MATCH, PageQuery, RowFilter, SqlArguments, between,
-    has_update_range, limit, phone_matches,
+    IndexScan, LeadingFilter, PHONE_MATCH, PageQuery, RowFilter, SqlArguments, has_update_range,
+    limit, phone_matches,
 };
 use super::position::{PageRange, write};
 use super::{PagedEntity, sorted_at};
@@ -138,11 +138,9 @@ fn has_lookup(condition: &str) -> String {
 /// concatenated with an empty text, so that no planner chooses that index.
 fn conditions(
     arguments: &mut SqlArguments,
-    query: &EntityQuery,
+    filters: &Filters,
     (leading, table): (Option<&LeadingFilter>, LeadingTable),
-    changed: bool,
 ) -> Vec<String> {
-    let filters = &query.filters;
     let mut conditions = Vec::new();
     let by = |column: &str| leading.is_some_and(|each| each.column == column);
     if let Some(ids) = &filters.ids {
@@ -196,17 +194,6 @@ fn conditions(
         let words = arguments.list(&words);
         conditions.push(format!("orders.payment_status || '' IN ({words})"));
     }
-    let (column, range) = match query.sort() {
-        SortOrder::CreatedAt => (
-            "orders.updated_at",
-            (filters.updated_at_min, filters.updated_at_max),
-        ),
-        SortOrder::UpdatedAt => (
-            "orders.created_at",
-            (filters.created_at_min, filters.created_at_max),
-        ),
-    };
-    conditions.extend(between(arguments, (column, changed), range));
     conditions
 }
 
@@ -276,8 +263,19 @@ impl PagedEntity for Order {
         let by_creation = query.sort() == SortOrder::CreatedAt;
         let alone = each.is_none() && !by_id && by_creation;
         let changed = alone && has_update_range(filters);
-        let conditions = conditions(&mut arguments, query, (each.as_ref(), table), changed);
-        let join = !conditions.is_empty() || !by_creation;
+        let conditions = conditions(&mut arguments, filters, (each.as_ref(), table));
+        let mut filter = RowFilter {
+            each,
+            conditions,
+            changed,
+            time: None,
+        };
+        filter.within(
+            &mut arguments,
+            ("orders.created_at", "orders.updated_at"),
+            query,
+        );
+        let join = !filter.conditions.is_empty() || filter.time.is_some() || !by_creation;
         let walk = match (table, join) {
             (LeadingTable::Orders, _) => HEADS,
             (LeadingTable::Lines, false) => LINES,
@@ -292,11 +290,6 @@ impl PagedEntity for Order {
                 rest: ["orders.id"],
                 ..walk.sorted_by("orders.updated_at", "updated_at, id")
             },
-        };
-        let filter = RowFilter {
-            each,
-            conditions,
-            changed,
         };
         let page = walk.text(&mut arguments, &span, &filter, limit(page_size));
         Ok(arguments.of(both(&page)))
