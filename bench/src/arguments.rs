@@ -27,6 +27,12 @@ pub(crate) enum Bare {
     /// Serve HTTP, parse, echo
     #[command(name = "bare-http", hide = true)]
     Http,
+    /// Serve HTTP, parse, answer with the content of a file
+    #[command(name = "bare-answer", hide = true)]
+    Answer {
+        /// The result of every answer
+        file: PathBuf,
+    },
     /// Look at listed files, print some of them
     #[command(name = "bare-stat", hide = true)]
     Stat {
@@ -66,7 +72,7 @@ pub(crate) struct BenchOptions {
     /// copied first, and the temporary directory needs a hundred times its size
     #[arg(long, value_name = "DIR")]
     pub(crate) corpus: Option<PathBuf>,
-    /// The directory in which stores of orders are kept for the next run, about 3 GB; the account that
+    /// The directory in which stores of orders are kept for the next run, about 5 GB; the account that
     /// PostgreSQL runs as has to get through to it [default: candor-bench-UID in /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub(crate) stores: Option<PathBuf>,
@@ -82,7 +88,7 @@ pub(crate) struct BenchOptions {
     /// Write all figures as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the page of figures
+    /// Write the page of figures; with --only, update the rows of that part
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Exit with 1 when a bar is missed
@@ -96,6 +102,8 @@ pub(crate) enum BenchPart {
     Http,
     Start,
     Github,
+    /// The local forge beside git: histories, merges, imports
+    LocalForge,
     /// HTTP with many idle or slow connections
     Connections,
     /// All parts about context caches
@@ -114,7 +122,14 @@ pub(crate) enum BenchPart {
     Workspace,
     /// The workspace server: plans, commands, pace, `audit verify` and memory
     WorkspaceCommands,
+    /// All parts about orders
     Orders,
+    /// Calls beside a bare handler, the comparison of answers, and the start
+    OrdersCalls,
+    /// Changes that share commits, and clients beside each other
+    OrdersChanges,
+    /// Pages and lookups in stores of different sizes
+    OrdersPages,
 }
 
 impl BenchPart {
@@ -126,6 +141,13 @@ impl BenchPart {
         BenchPart::ContextAnswers,
         BenchPart::ContextGrowth,
     ];
+
+    /// The parts about orders.
+    pub(crate) const ORDERS: [BenchPart; 3] = [
+        BenchPart::OrdersCalls,
+        BenchPart::OrdersChanges,
+        BenchPart::OrdersPages,
+    ];
 }
 
 impl BenchOptions {
@@ -133,8 +155,15 @@ impl BenchOptions {
         let is_within = |only| {
             only == part
                 || (only == BenchPart::ContextProgram && BenchPart::CONTEXT.contains(&part))
+                || (only == BenchPart::Orders && BenchPart::ORDERS.contains(&part))
         };
         self.only.is_none_or(is_within)
+    }
+
+    /// Returns the name of the only part that is measured, if there is one.
+    pub(crate) fn part(&self) -> Option<String> {
+        let value = self.only?.to_possible_value()?;
+        Some(value.get_name().to_owned())
     }
 
     pub(crate) fn rounds(&self) -> u32 {

@@ -93,7 +93,7 @@ struct Promise {
     limit: f64,
 }
 
-const PROMISES: [Promise; 9] = [
+const PROMISES: [Promise; 11] = [
     beside_bare(STDIO, Case::Success, 1.7),
     beside_bare(STDIO, Case::NotFound, 2.5),
     beside_bare(STDIO, Case::InvalidParams, 2.5),
@@ -103,6 +103,8 @@ const PROMISES: [Promise; 9] = [
     beside_success(HTTP, Case::InvalidParams, 1.2),
     beside_bare(HTTP, Case::Misfit, 1.3),
     beside_bare(GITHUB, Case::Invalid, 1.3),
+    beside_bare(GITHUB, Case::ReadFile4K, 2.5),
+    beside_bare(GITHUB, Case::GetTree, 4.0),
 ];
 
 const fn beside_bare(transport: &'static str, case: Case, limit: f64) -> Promise {
@@ -143,6 +145,19 @@ pub(crate) fn ratios(all: &[Series]) -> Vec<Bar> {
         Some(Bar::new(what, promise.limit, "×", measured))
     };
     PROMISES.iter().filter_map(bar).collect()
+}
+
+/// Returns the bar on the processor time of a read, compared with that of a call with wrong arguments.
+pub(crate) fn processor_time(all: &[Series]) -> Option<Bar> {
+    let find = |case| {
+        let mut own = all.iter().filter(|one| one.server == CANDOR);
+        own.find(|one| one.transport == GITHUB && one.case == case)
+    };
+    let (read, invalid) = (find(Case::ReadFile4K)?, find(Case::Invalid)?);
+    let pairs = read.rounds.iter().zip(&invalid.rounds);
+    let measured = Spread::of(pairs.map(|(read, invalid)| read.cpu_us / invalid.cpu_us))?;
+    let what = "read_file of 4 KiB: times the processor time of a −32602".to_owned();
+    Some(Bar::new(what, 2.5, "×", measured))
 }
 
 /// Returns how many times faster candor is than its other build, case by case.

@@ -205,6 +205,7 @@ async fn call_beside_slow(address: &str) -> io::Result<Vec<f64>> {
     let target = PostTarget {
         address: address.to_owned(),
         path: PATH,
+        token: None,
     };
     let mut request = target.request(Case::Success);
     let whole = request.with_id(FIRST_ID).to_owned();

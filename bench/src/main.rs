@@ -11,8 +11,8 @@ mod bars;
 mod connections;
 mod context;
 mod figures;
-mod github;
 mod load;
+mod local_forge;
 mod machine;
 mod orders;
 mod process;
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Some(Bare::Stdio) => bare::stdio::run().map(|()| true),
         Some(Bare::Pipes) => bare::stdio::run_on_pipes().map(|()| true),
         Some(Bare::Http) => bare::http::run().map(|()| true),
+        Some(Bare::Answer { file }) => bare::http::run_with_answer(file).map(|()| true),
         Some(Bare::Stat {
             folder,
             looked_at,

@@ -19,6 +19,10 @@ pub(crate) enum Case {
     Invalid,
     /// A file read from a local repository.
     ReadFile,
+    /// A file of 4 KiB.
+    ReadFile4K,
+    /// A tree of 300 files.
+    GetTree,
     /// One order by its id.
     GetOrder,
     /// An order of two lines, made.
@@ -41,6 +45,18 @@ pub(crate) enum Case {
     PageUpdatedSince,
     /// The first page of those that were updated in a short time.
     PageUpdatedWithin,
+    /// The first page of those that were updated from some time on, in the order of their updates.
+    PageSortedByUpdate,
+    /// The first page of the orders with a phone number.
+    FindByPhone,
+    /// The first page of the orders of a person.
+    FindByPerson,
+    /// The order with a name.
+    FindByName,
+    /// The order with a number.
+    FindByNumber,
+    /// The order with a tracking number.
+    FindByTracking,
 }
 
 impl Case {
@@ -54,6 +70,9 @@ impl Case {
 
     /// The cases of the GitHub tools.
     pub(crate) const GITHUB: &[Case] = &[Case::Invalid, Case::ReadFile];
+
+    /// The cases of the GitHub tools that are compared with a handler that answers the same bytes.
+    pub(crate) const SAME_BYTES: &[Case] = &[Case::ReadFile4K, Case::GetTree];
 
     /// The cases of the order tools that are compared with a bare handler.
     pub(crate) const ORDERS: &[Case] = &[Case::GetOrder, Case::CreateOrder, Case::RefusedOrder];
@@ -69,6 +88,16 @@ impl Case {
     /// The cases of pages with bounds on the update time.
     pub(crate) const UPDATES: &[Case] = &[Case::PageUpdatedSince, Case::PageUpdatedWithin];
 
+    /// The cases of the order tools that look orders up, and the page in the order of updates.
+    pub(crate) const LOOKUPS: &[Case] = &[
+        Case::PageSortedByUpdate,
+        Case::FindByPhone,
+        Case::FindByPerson,
+        Case::FindByName,
+        Case::FindByNumber,
+        Case::FindByTracking,
+    ];
+
     /// Returns the name for the tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -78,6 +107,8 @@ impl Case {
             Case::Misfit => "wrong arguments",
             Case::Invalid => "search, no query",
             Case::ReadFile => "read_file",
+            Case::ReadFile4K => "read_file of 4 KiB",
+            Case::GetTree => "get_tree of 300 entries",
             Case::GetOrder => "get-orders by id",
             Case::CreateOrder => "create-sales-order",
             Case::RefusedOrder => "create, nothing in stock",
@@ -89,6 +120,12 @@ impl Case {
             Case::PageByDate => "page by date",
             Case::PageUpdatedSince => "page by updatedAtMin",
             Case::PageUpdatedWithin => "page by updatedAtMin and updatedAtMax",
+            Case::PageSortedByUpdate => "page by updatedAtMin, sorted by updatedAt",
+            Case::FindByPhone => "lookup by phone",
+            Case::FindByPerson => "lookup by customer name",
+            Case::FindByName => "lookup by order name",
+            Case::FindByNumber => "lookup by order number",
+            Case::FindByTracking => "lookup by tracking number",
         }
     }
 
@@ -105,6 +142,10 @@ impl Case {
             Case::ReadFile => {
                 r#"{"name":"read_file","arguments":{"repo":"sample/hello","path":"README.md"}}"#
             }
+            Case::ReadFile4K => {
+                r#"{"name":"read_file","arguments":{"repo":"bench/read","path":"file-000.txt"}}"#
+            }
+            Case::GetTree => r#"{"name":"get_tree","arguments":{"repo":"bench/read"}}"#,
             Case::GetOrder => {
                 r#"{"name":"get-orders","arguments":{"ids":["ord_000000000000000000000####"]}}"#
             }
@@ -136,6 +177,20 @@ impl Case {
             Case::PageUpdatedWithin => {
                 r#"{"name":"get-orders","arguments":{"updatedAtMin":"2025-11-1#T00:00:00Z","updatedAtMax":"2025-11-20T0#:1#:2#Z"}}"#
             }
+            Case::PageSortedByUpdate => {
+                r#"{"name":"get-orders","arguments":{"sort":"updatedAt","updatedAtMin":"2025-11-1#T0#:1#:2#Z"}}"#
+            }
+            Case::FindByPhone => {
+                r#"{"name":"get-orders","arguments":{"phones":["+1 555 0000###"]}}"#
+            }
+            Case::FindByPerson => {
+                r#"{"name":"get-orders","arguments":{"customerNames":["Byron0000###"]}}"#
+            }
+            Case::FindByName => r##"{"name":"get-orders","arguments":{"names":["N000####"]}}"##,
+            Case::FindByNumber => r#"{"name":"get-orders","arguments":{"orderNumbers":["5####"]}}"#,
+            Case::FindByTracking => {
+                r#"{"name":"get-orders","arguments":{"trackingNumbers":["T000####"]}}"#
+            }
         }
     }
 
@@ -148,6 +203,8 @@ impl Case {
             Case::Misfit => r#""error":{"code":"invalid_arguments","#,
             Case::Invalid => r#","error":{"code":-32602,"message":"Validation errors: must have"#,
             Case::ReadFile => r#"\"path\":\"README.md\""#,
+            Case::ReadFile4K => r#"\"path\":\"file-000.txt\""#,
+            Case::GetTree => r#"\"total\":300,\"truncated\":false"#,
             Case::GetOrder => r#""structuredContent":{"orders":[{"id":"ord_0"#,
             Case::CreateOrder => r#""structuredContent":{"order":{"id":"ord_"#,
             Case::RefusedOrder => r#""originalError":"INSUFFICIENT_INVENTORY""#,
@@ -159,7 +216,13 @@ impl Case {
             | Case::PageByCustomer
             | Case::PageByDate
             | Case::PageUpdatedSince
-            | Case::PageUpdatedWithin => r#","nextCursor":""#,
+            | Case::PageUpdatedWithin
+            | Case::PageSortedByUpdate
+            | Case::FindByPhone
+            | Case::FindByPerson => r#","nextCursor":""#,
+            Case::FindByName | Case::FindByNumber | Case::FindByTracking => {
+                r#""structuredContent":{"orders":[{"id":"ord_0"#
+            }
         }
     }
 
@@ -169,6 +232,7 @@ impl Case {
             Case::GetOrder => r#","result":{"rows":[[["ord_0"#,
             Case::CreateOrder => r#","result":{"order":"ord_"#,
             Case::RefusedOrder => r#","result":{"order":null}"#,
+            Case::ReadFile4K | Case::GetTree => self.mark(),
             _ => ECHO_MARK,
         }
     }

@@ -4,10 +4,11 @@ use crate::arguments::{BenchOptions, BenchPart};
 use crate::bars::{BARE, BARE_PIPES, BESIDE, Bar, CANDOR, GITHUB, HTTP, STDIO};
 use crate::connections;
 use crate::context;
-use crate::github;
 use crate::load::Load;
 use crate::load::http::HttpLoad;
 use crate::load::stdio::StdioLoad;
+use crate::local_forge::reading::ReadFixture;
+use crate::local_forge::{self, large_tree};
 use crate::machine::{self, Machine};
 use crate::orders::{self, CandorBuild};
 use crate::process::{BenchProgram, MemoryUse};
@@ -69,7 +70,7 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
     }
     if options.wants(BenchPart::Github) {
         let data = tempfile::tempdir()?;
-        let arguments = github::serving(data.path());
+        let arguments = local_forge::serving(data.path());
         let loads = files.contenders(&[(BARE, "bare-http")], &arguments, |program| {
             Ok(Box::new(HttpLoad::new(program, "/mcp")?))
         })?;
@@ -81,7 +82,23 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
             &mut progress,
         )?;
         progress.say("get_tree of 100,000 entries");
-        report.tree = Some(github::large_tree(&files.candor, data.path())?);
+        report.tree = Some(large_tree::large_tree(&files.candor, data.path())?);
+    }
+    if options.wants(BenchPart::Github) {
+        let fixture = ReadFixture::create(&files.candor)?;
+        for case in Case::SAME_BYTES {
+            let bare = fixture.bare_arguments(&files.candor, *case)?;
+            let mut loads = files.running(&[(BARE, bare)], &fixture.arguments(), |program| {
+                Ok(Box::new(HttpLoad::new(program, "/mcp")?))
+            })?;
+            let cases = std::slice::from_ref(case);
+            let series = alternate(GITHUB, cases, &mut loads, plan, |what| progress.say(what))?;
+            report.series.extend(series);
+        }
+    }
+    if options.wants(BenchPart::LocalForge) {
+        let findings = &mut report.local_forge;
+        local_forge::measure(&files.candor, options, findings, &mut progress)?;
     }
     if options.wants(BenchPart::Connections) {
         let arguments = ["playground", "--http", "--port", "0"].map(OsString::from);
@@ -101,7 +118,7 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
         let programs = (files.candor.as_path(), files.bench.as_path());
         workspace::measure(programs, options, &mut report.workspace, &mut progress)?;
     }
-    if options.wants(BenchPart::Orders) {
+    if BenchPart::ORDERS.iter().any(|part| options.wants(*part)) {
         let sides = (files.bench.as_path(), &*files.sides());
         orders::measure(sides, options, plan, &mut report, &mut progress)?;
     }
@@ -112,7 +129,7 @@ pub(crate) fn run(options: &BenchOptions) -> io::Result<bool> {
         report::json::write(&report, file)?;
     }
     if let Some(file) = &options.write {
-        report::page::write(&report, file)?;
+        report::page::write(&report, options.part().as_deref(), file)?;
     }
     Ok(!options.enforce || !report.bars.iter().any(Bar::missed))
 }
@@ -180,10 +197,22 @@ impl Executables {
         arguments: &[OsString],
         load: impl Fn(&BenchProgram) -> io::Result<Box<dyn Load>>,
     ) -> io::Result<Vec<Contender>> {
-        let bare = bare.iter().map(|(name, command)| BenchProgram {
+        let bare = bare.iter();
+        let bare = bare.map(|(name, command)| (*name, vec![OsString::from(command)]));
+        self.running(&bare.collect::<Vec<_>>(), arguments, load)
+    }
+
+    /// As [`Executables::contenders`], with more arguments of the bare programs.
+    fn running(
+        &self,
+        bare: &[(&'static str, Vec<OsString>)],
+        arguments: &[OsString],
+        load: impl Fn(&BenchProgram) -> io::Result<Box<dyn Load>>,
+    ) -> io::Result<Vec<Contender>> {
+        let bare = bare.iter().map(|(name, arguments)| BenchProgram {
             name,
             file: self.bench.clone(),
-            arguments: vec![OsString::from(command)],
+            arguments: arguments.clone(),
             bare: true,
         });
         let own = self.candor(arguments);

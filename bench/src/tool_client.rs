@@ -119,6 +119,12 @@ impl ToolClient {
         Ok(serde_json::from_slice(self.line()?)?)
     }
 
+    /// Sends one request. Returns the bytes of the answer.
+    pub(crate) fn raw_answer(&mut self, request: &ToolRequest) -> io::Result<Vec<u8>> {
+        self.send(request)?;
+        Ok(self.line()?.to_vec())
+    }
+
     /// Sends one request. Returns the text of the answer.
     pub(crate) fn text(&mut self, request: &ToolRequest) -> io::Result<String> {
         let answer = self.answer(request)?;

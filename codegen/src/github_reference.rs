@@ -3,11 +3,14 @@
 
 use candor_call_fixtures::{answer, call};
 use candor_fault::{Answer, Timestamp};
-use candor_forge::local::{Identity, LocalForge, init};
-use candor_forge::{Config, Forge, ForgeServer, WriteLog};
+use candor_forge::local::{Identity, LocalForge, StoredLog, init};
+use candor_forge::{
+    CheckState, Config, Forge, ForgeServer, RepoName, Revision, ToolSelection, WriteLog,
+};
 use candor_street::{Dispatcher, MetricsHub, Server};
 use serde_json::{Map, Value, json};
 use std::io;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +40,8 @@ fn section(tool: &'static str, failures: &'static str, examples: Vec<Value>) -> 
 const READ_FAILURES: &str = "−32001 (allow-list; 401, 403), −32002, −32004, −32603";
 const CONTENT_FAILURES: &str = "−32001 (allow-list; 401, 403), −32002 (repository, revision, path), −32003 (another kind of object, too large, ambiguous SHA), −32004, −32603 (for example an empty repository)";
 const WRITE_FAILURES: &str = "−32001 (no write permission, allow-list; 401, 403), −32002, −32003, −32004 (the limit of GitHub, or of this server: 20 writes per minute and repository), −32603 (states whether anything happened)";
+
+const TALK_FAILURES: &str = "−32001 (no write permission, allow-list; 401, 403), −32002 (the number, or the comment), −32003 (what GitHub refuses), −32004, −32603 (states whether anything happened)";
 
 /// All tools, in an order in which their examples can be run one after the other.
 fn tools(head: &str) -> Vec<ToolSection> {
@@ -118,6 +123,115 @@ fn tools(head: &str) -> Vec<ToolSection> {
             ],
         ),
         section(
+            "get_job_logs",
+            "−32001 (allow-list; 401), −32002 (repository, pull request, commit, job), −32003 (ambiguous SHA), −32004, −32603 (for example a redirect that is not followed)",
+            vec![
+                json!({ "repo": repo, "prNumber": 3, "tail_lines": 2 }),
+                json!({ "repo": repo, "prNumber": 3, "job_id": 1 }),
+            ],
+        ),
+        section(
+            "list_workflow_runs",
+            READ_FAILURES,
+            vec![
+                json!({ "repo": repo, "status": "failure" }),
+                json!({ "repo": repo, "status": "red" }),
+            ],
+        ),
+        section(
+            "rerun_failed_jobs",
+            "−32001 (no write permission, allow-list; 401, 403), −32002 (repository, pull request, run), −32003 (nothing has failed), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 3 }),
+                json!({ "repo": repo, "prNumber": 3 }),
+            ],
+        ),
+        section(
+            "get_file_contents",
+            CONTENT_FAILURES,
+            vec![
+                json!({ "repo": repo, "path": "README.md", "start_line": 1, "end_line": 1 }),
+                json!({ "repo": repo, "path": "README.md", "start_line": 99 }),
+            ],
+        ),
+        section(
+            "compare_commits",
+            "−32001 (allow-list; 401, 403), −32002 (repository, revision), −32003 (no common history, ambiguous SHA), −32004, −32603 (for example an empty repository)",
+            vec![
+                json!({ "repo": repo, "base": "main", "head": "feature/greeting" }),
+                json!({ "repo": repo, "base": "main", "head": "nowhere" }),
+            ],
+        ),
+        section(
+            "get_commit",
+            CONTENT_FAILURES,
+            vec![
+                json!({ "repo": repo, "ref": "feature/greeting" }),
+                json!({ "repo": repo, "ref": "nowhere" }),
+            ],
+        ),
+        section(
+            "search_code",
+            "−32001 (allow-list; 401, 403), −32002, −32003 (a query that GitHub refuses), −32004 (GitHub allows 10 searches a minute), −32603 (for example an empty repository)",
+            vec![
+                json!({ "repo": repo, "query": "hello", "per_page": 1 }),
+                json!({ "repo": repo, "query": "hello repo:octo/cat" }),
+            ],
+        ),
+        section(
+            "list_commits",
+            CONTENT_FAILURES,
+            vec![
+                json!({ "repo": repo, "path": "README.md", "per_page": 1 }),
+                json!({ "repo": repo, "since": "yesterday" }),
+            ],
+        ),
+        section(
+            "get_repository_tree",
+            CONTENT_FAILURES,
+            vec![
+                json!({ "repo": repo, "depth": 1 }),
+                json!({ "repo": repo, "path": "README.md" }),
+            ],
+        ),
+        section(
+            "create_repository",
+            WRITE_FAILURES,
+            vec![
+                json!({ "repo": "sample/new", "description": "A repository to try things", "init": true }),
+                json!({ "repo": repo }),
+            ],
+        ),
+        section(
+            "create_tag",
+            "−32001 (no write permission, allow-list; 401, 403), −32002 (repository, revision), −32003 (the tag exists elsewhere), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "tag": "v1.0", "message": "The first version" }),
+                json!({ "repo": repo, "tag": "v1.0", "ref": "feature/greeting" }),
+            ],
+        ),
+        section(
+            "list_tags",
+            READ_FAILURES,
+            vec![json!({ "repo": repo }), json!({ "repo": "sample/none" })],
+        ),
+        section(
+            "create_release",
+            "−32001 (no write permission, allow-list; 401, 403), −32002 (repository, tag), −32003 (the tag has a release), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "tag": "v1.0", "title": "Hello", "body": "Says hello." }),
+                json!({ "repo": repo, "tag": "v2.0" }),
+            ],
+        ),
+        section(
+            "list_releases",
+            READ_FAILURES,
+            vec![
+                json!({ "repo": repo }),
+                json!({ "repo": repo, "per_page": 0 }),
+            ],
+        ),
+        section(
             "create_branch",
             WRITE_FAILURES,
             vec![
@@ -131,6 +245,19 @@ fn tools(head: &str) -> Vec<ToolSection> {
             vec![
                 json!({ "repo": repo, "branch": branch, "message": "Fix a typo", "files": [{ "path": "docs/guide.md", "content": "# Guide\n\nSay hello.\n" }] }),
                 json!({ "repo": repo, "branch": branch, "message": "Twice", "files": [{ "path": "a", "content": "" }, { "path": "a", "content": "?", "encoding": "base64" }] }),
+            ],
+        ),
+        section(
+            "commit_changes",
+            "−32001 (no write permission, allow-list; 401, 403), −32002 (repository, branch, path), −32003 (a path of another kind, a text that does not occur once, nothing to commit), −32004, −32006 (the head is not `expected_head`), −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "branch": branch, "message": "Greet everyone", "changes": [
+                    { "op": "edit", "path": "docs/guide.md", "old_text": "Say hello.", "new_text": "Say hello to everyone." },
+                    { "op": "write", "path": "bin/hello", "content": "#!/bin/sh\necho hello\n", "executable": true },
+                ] }),
+                json!({ "repo": repo, "branch": branch, "message": "Again", "changes": [
+                    { "op": "edit", "path": "docs/guide.md", "old_text": "Say goodbye.", "new_text": "" },
+                ] }),
             ],
         ),
         section(
@@ -158,12 +285,135 @@ fn tools(head: &str) -> Vec<ToolSection> {
             ],
         ),
         section(
+            "add_issue_comment",
+            TALK_FAILURES,
+            vec![
+                json!({ "repo": repo, "number": 1, "body": "Who is greeted?" }),
+                json!({ "repo": repo, "number": 99, "body": "Hello?" }),
+            ],
+        ),
+        section(
+            "create_pull_request_review",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (a line outside the difference, no text, one's own pull request), −32004, −32006 (the head is not `sha`), −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 1, "event": "REQUEST_CHANGES", "body": "One question.", "comments": [{ "path": "src/main.rs", "line": 2, "body": "Take the name from the arguments?" }] }),
+                json!({ "repo": repo, "prNumber": 1, "event": "COMMENT", "comments": [{ "path": "src/main.rs", "line": 99, "body": "Here?" }] }),
+                json!({ "repo": repo, "prNumber": 4, "event": "APPROVE" }),
+            ],
+        ),
+        section(
+            "add_reply_to_pull_request_comment",
+            TALK_FAILURES,
+            vec![
+                json!({ "repo": repo, "prNumber": 1, "comment_id": 2, "body": "In the next one." }),
+                json!({ "repo": repo, "prNumber": 1, "comment_id": 1, "body": "This is no comment on a line." }),
+            ],
+        ),
+        section(
+            "get_pull_request_comments",
+            READ_FAILURES,
+            vec![
+                json!({ "repo": repo, "prNumber": 1, "per_page": 2 }),
+                json!({ "repo": repo, "prNumber": 99 }),
+            ],
+        ),
+        section(
+            "find_pull_requests",
+            READ_FAILURES,
+            vec![
+                json!({ "repo": repo, "head": branch }),
+                json!({ "repo": repo, "label": "" }),
+            ],
+        ),
+        section(
+            "request_pull_request_reviewers",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (the author, or a name that GitHub refuses), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 1, "reviewers": ["ada"] }),
+                json!({ "repo": repo, "prNumber": 1 }),
+                json!({ "repo": repo, "prNumber": 1, "reviewers": ["Sample"] }),
+            ],
+        ),
+        section(
+            "set_auto_merge",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (mergeable now, closed, a draft, not allowed in the repository), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 2, "enabled": true, "merge_method": "squash" }),
+                json!({ "repo": repo, "prNumber": 2, "enabled": false }),
+                json!({ "repo": repo, "prNumber": 1, "enabled": true }),
+            ],
+        ),
+        section(
+            "create_issue",
+            WRITE_FAILURES,
+            vec![
+                json!({ "repo": repo, "title": "Greet in other languages", "body": "Start with one.", "labels": ["idea"] }),
+                json!({ "repo": repo, "title": "" }),
+            ],
+        ),
+        section(
+            "list_issues",
+            READ_FAILURES,
+            vec![
+                json!({ "repo": repo, "labels": ["idea"] }),
+                json!({ "repo": repo, "since": "yesterday" }),
+            ],
+        ),
+        section(
+            "update_issue",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (a pull request; a value that GitHub refuses), −32004, −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "number": 5, "state": "closed", "state_reason": "not_planned" }),
+                json!({ "repo": repo, "number": 5 }),
+            ],
+        ),
+        section(
+            "get_issue",
+            "−32001 (allow-list; 401, 403), −32002, −32003 (a pull request), −32004, −32603",
+            vec![
+                json!({ "repo": repo, "number": 5 }),
+                json!({ "repo": repo, "number": 1 }),
+            ],
+        ),
+        section(
+            "search_issues",
+            "−32001 (allow-list; 401, 403), −32002, −32003 (a query that GitHub refuses), −32004, −32603",
+            vec![
+                json!({ "repo": repo, "query": "greet is:issue" }),
+                json!({ "repo": repo, "query": "greet org:octo" }),
+            ],
+        ),
+        section(
             "merge_pull_request",
             "as above, and −32005 (conflict, draft, closed, merged, blocked, required checks, still undecided), −32006 (the head is another one)",
             vec![
                 json!({ "repo": repo, "prNumber": 4, "merge_method": "squash", "delete_branch": true }),
                 json!({ "repo": repo, "prNumber": 2 }),
                 json!({ "repo": repo, "prNumber": 1, "sha": "0123456" }),
+            ],
+        ),
+        section(
+            "delete_branch",
+            "−32001 (no write permission, allow-list; 401, 403), −32002 (repository, branch), −32003 (the default branch, a protected one), −32004, −32006 (the head is not `expected_sha`), −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "branch": "draft/guide" }),
+                json!({ "repo": repo, "branch": "main" }),
+            ],
+        ),
+        section(
+            "update_pull_request_branch",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (not open, a protected branch), −32004, −32005 (conflict), −32006 (the head is not `expected_head_sha`), −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 1 }),
+                json!({ "repo": repo, "prNumber": 2 }),
+            ],
+        ),
+        section(
+            "revert_pull_request",
+            "−32001 (no write permission, allow-list; 401, 403), −32002, −32003 (not merged, an open revert, nothing left to undo; on GitHub also a conflict), −32004, −32005 (conflict), −32603 (states whether anything happened)",
+            vec![
+                json!({ "repo": repo, "prNumber": 4 }),
+                json!({ "repo": repo, "prNumber": 3 }),
             ],
         ),
     ]
@@ -182,6 +432,18 @@ fn clock() -> Timestamp {
     Timestamp::from_second(NOW).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
+/// Sets a failing check with a log, as somebody who runs the checks does.
+async fn fail_a_check(forge: &LocalForge) -> Result<(), Box<dyn std::error::Error>> {
+    let repo = RepoName::parse("sample/hello").ok_or("no name")?;
+    let log =
+        StoredLog::read(&b"checking docs/guide.md\nline 5: an empty section\n1 problem\n"[..])?;
+    let at = Revision::Branch(String::from("draft/guide"));
+    forge
+        .set_status_with_log(&repo, &at, "ci/docs", CheckState::Failed, Some(&log))
+        .await?;
+    Ok(())
+}
+
 async fn dispatcher(
     dir: &Path,
 ) -> Result<Arc<Dispatcher<ForgeServer>>, Box<dyn std::error::Error>> {
@@ -190,10 +452,14 @@ async fn dispatcher(
         name: String::from("Candor"),
         email: String::from("candor@localhost"),
     };
-    let forge: Arc<dyn Forge> = Arc::new(LocalForge::open(dir, Arc::new(clock), identity).await?);
+    let forge = LocalForge::open(dir, Arc::new(clock), identity).await?;
+    fail_a_check(&forge).await?;
+    let forge: Arc<dyn Forge> = Arc::new(forge);
     let config = Config {
         allow_writes: true,
-        extended: true,
+        tools: ToolSelection::all(),
+        // All examples are made within a moment.
+        writes_a_minute: NonZeroU32::MAX,
         ..Config::default()
     };
     let server = ForgeServer::new(forge, config, Arc::new(|_| ()), Arc::new(clock));

@@ -7,6 +7,7 @@ operations do the work. Everything is lost when it ends.
 
 import argparse
 import base64
+import copy
 import hashlib
 import hmac
 import json
@@ -37,6 +38,14 @@ MEMBERS = {
 }
 CHANGES = [name for name in MEMBERS if not name.startswith("get-")]
 STEPS = {("pending", "confirmed"), ("confirmed", "processing"), ("shipped", "delivered")}
+RETURN_STEPS = {
+    ("requested", "received"),
+    ("received", "completed"),
+    ("requested", "declined"),
+    ("received", "declined"),
+}
+FEATURES = ["lines", "tax", "discounts", "shipping", "payments", "edits", "returns", "exchange", "phones"]
+SORTED = ("get-orders", "get-customers", "get-fulfillments", "get-returns")
 TIMES = ("createdAtMin", "createdAtMax", "updatedAtMin", "updatedAtMax")
 OPEN = ("pending", "confirmed", "processing")
 
@@ -71,6 +80,58 @@ def amount(text, currency, field):
     return value.quantize(Decimal(1).scaleb(-places))
 
 
+def totals(order):
+    """Returns every sum of an order, and the state of its payments."""
+    lines, shipping = order["lineItems"], order.get("shipping", {})
+    money = lambda text: amount(text, order["currency"], "order")
+    none = money("0")
+    sub_total = sum((money(line["unitPrice"]) * line["quantity"] for line in lines), none)
+    discount_total = sum((money(line["unitDiscount"]) * line["quantity"] for line in lines), none)
+    discount_total += money(order.get("orderDiscount", "0"))
+    shipping_total = money(shipping.get("price", "0"))
+    tax_total = sum((money(line["tax"]) for line in lines), none)
+    tax_total += money(shipping.get("tax", "0")) + money(order.get("orderTax", "0"))
+    added = none if order["taxIncluded"] else tax_total
+    paid = sum((money(one["amount"]) for one in order["payments"] if one["status"] == "captured"), none)
+    refunded = sum((money(one["amount"]) for one in order["refunds"]), none)
+    total = sub_total - discount_total + shipping_total + added
+    if refunded:
+        status = "refunded" if refunded == paid else "partially-refunded"
+    elif paid >= total:
+        status = "paid"
+    else:
+        status = "partially-paid" if paid else "unpaid"
+    return {
+        "subTotal": str(sub_total),
+        "discountTotal": str(discount_total),
+        "shippingTotal": str(shipping_total),
+        "taxTotal": str(tax_total),
+        "total": str(total),
+        "paidTotal": str(paid),
+        "refundedTotal": str(refunded),
+        "paymentStatus": status,
+    }
+
+
+def normal(name):
+    """Returns a name as it is compared: without case, repeated spaces and one leading sign."""
+    return " ".join(name.removeprefix("#").split()).lower()
+
+
+def names_of(person):
+    first, last = normal(person.get("firstName", "")), normal(person.get("lastName", ""))
+    return [f"{first} {last}".strip(), f"{last}, {first}", last] if last else [first] if first else []
+
+
+def people_of(order):
+    return [order.get(name, {}) for name in ("customer", "shippingAddress", "billingAddress")]
+
+
+def is_same_phone(one, other):
+    one, other = (re.sub("[^0-9]", "", phone).lstrip("0") for phone in (one, other))
+    return min(len(one), len(other)) >= 7 and (one.endswith(other) or other.endswith(one))
+
+
 def still_open(line):
     return line["quantity"] - line["fulfilledQuantity"] - line["cancelledQuantity"]
 
@@ -87,6 +148,7 @@ class Shop:
         self.keys = {}  # (client, operation, key) -> (payload, status, body)
         self.count = 0
         self.orders, self.customers, self.fulfillments, self.returns = {}, {}, {}, {}
+        self.last_lines, self.returned_units = {}, {}  # by order, by return
         self.products, self.variants, self.stock, self.reserved = {}, {}, {}, {}
         self.locations = ["loc_berlin", "loc_porto"]
         self.fill()
@@ -148,43 +210,78 @@ class Shop:
             raise No(409, "EXTERNAL_ID_CONFLICT", field="order.externalId")
         currency = new.get("currency", CURRENCY)
         lines, needed = [], {}
-        sub_total = discount_total = amount("0", currency, "")
         for place, line in enumerate(new["lineItems"]):
             at = f"order.lineItems.{place}."
-            variant = self.variants.get(line["sku"])
-            if not variant:
-                raise No(404, "SKU_NOT_FOUND", field=at + "sku")
-            if currency != CURRENCY and "unitPrice" not in line:
-                raise No(422, "PRICE_REQUIRED", field=at + "unitPrice")
-            price = amount(line.get("unitPrice", variant["price"]), currency, at + "unitPrice")
-            discount = amount(line.get("unitDiscount", "0"), currency, at + "unitDiscount")
-            if discount > price:
-                raise No(422, "DISCOUNT_EXCEEDS_PRICE", field=at + "unitDiscount")
-            sub_total += price * line["quantity"]
-            discount_total += discount * line["quantity"]
+            lines.append(self.new_line(line, currency, at, len(lines) + 1))
             needed[line["sku"]] = needed.get(line["sku"], 0) + line["quantity"]
             available = self.on_hand(line["sku"]) - self.reserved[line["sku"]]
             if needed[line["sku"]] > available:
                 raise No(409, "INSUFFICIENT_INVENTORY", field=at + "quantity", available=available)
-            counts = {"fulfilledQuantity": 0, "cancelledQuantity": 0, "returnedQuantity": 0}
-            amounts = {"unitPrice": str(price), "unitDiscount": str(discount)}
-            named = {"sku": line["sku"], "name": line.get("name", variant["name"])}
-            lines.append({**named, "quantity": line["quantity"], **amounts, **counts})
-        sums = {"subTotal": sub_total, "discountTotal": discount_total, "total": sub_total - discount_total}
-        for name, value in sums.items():
-            if name in new and amount(new[name], currency, "order." + name) != value:
-                raise No(422, "TOTAL_MISMATCH", field="order." + name)
         order = {"id": self.new_id("ord"), "status": "pending", "currency": currency, "lineItems": lines}
-        if "customer" in new:
-            order["customer"] = self.customer(new["customer"])
+        order["orderNumber"] = str(1001 + len(self.orders))
+        order.update({"taxIncluded": new.get("taxIncluded", False), "payments": [], "refunds": []})
         for name in ["externalId", "name", "shippingAddress", "billingAddress", "tags", "customFields", "notes"]:
             if name in new:
                 order[name] = new[name]
-        order.update({name: str(value) for name, value in sums.items()})
+        for name in ["shipping", "orderDiscount", "orderTax"]:
+            if name in new:
+                order[name] = new[name]
+        self.pay(order, new.get("payments", []), [], "order")
+        sums = totals(order)
+        if Decimal(sums["discountTotal"]) > Decimal(sums["subTotal"]):
+            raise No(422, "DISCOUNT_EXCEEDS_PRICE", field="order.orderDiscount")
+        for name in ["subTotal", "discountTotal", "shippingTotal", "taxTotal", "total"]:
+            if name in new and amount(new[name], currency, "order." + name) != Decimal(sums[name]):
+                raise No(422, "TOTAL_MISMATCH", field="order." + name)
+        if "customer" in new:
+            order["customer"] = self.customer(new["customer"])
+        order.update(sums)
         for sku, quantity in needed.items():
             self.reserved[sku] += quantity
         self.orders[order["id"]] = stamped(order)
+        self.last_lines[order["id"]] = len(lines)
         return self.orders[order["id"]]
+
+    def new_line(self, new, currency, at, number):
+        variant = self.variants.get(new["sku"])
+        if not variant:
+            raise No(404, "SKU_NOT_FOUND", field=at + "sku")
+        if currency != CURRENCY and "unitPrice" not in new:
+            raise No(422, "PRICE_REQUIRED", field=at + "unitPrice")
+        price = amount(new.get("unitPrice", variant["price"]), currency, at + "unitPrice")
+        discount = amount(new.get("unitDiscount", "0"), currency, at + "unitDiscount")
+        tax = amount(new.get("tax", "0"), currency, at + "tax")
+        if discount > price:
+            raise No(422, "DISCOUNT_EXCEEDS_PRICE", field=at + "unitDiscount")
+        counts = {"fulfilledQuantity": 0, "cancelledQuantity": 0, "returnedQuantity": 0}
+        amounts = {"unitPrice": str(price), "unitDiscount": str(discount), "tax": str(tax)}
+        named = {"line": number, "sku": new["sku"], "name": new.get("name", variant["name"])}
+        return {**named, "quantity": new["quantity"], **amounts, **counts}
+
+    def pay(self, order, payments, refunds, at):
+        """Records payments, then refunds. A captured payment replaces what was authorized under its reference."""
+        for place, new in enumerate(payments):
+            value = amount(new["amount"], order["currency"], f"{at}.payments.{place}.amount")
+            status = new.get("status", "captured")
+            known = [one for one in order["payments"] if one["reference"] == new["reference"]]
+            if known and (known[0]["status"], status) != ("authorized", "captured"):
+                raise No(409, "PAYMENT_REFERENCE_CONFLICT", field=f"{at}.payments.{place}.reference")
+            if known and value > Decimal(known[0]["amount"]):
+                raise No(409, "PAYMENT_REFERENCE_CONFLICT", field=f"{at}.payments.{place}.amount")
+            entry = {**new, "amount": str(value), "status": status, "at": now()}
+            if known:
+                known[0].update(entry)
+            else:
+                order["payments"].append({"id": self.new_id("pay"), **entry})
+        for place, new in enumerate(refunds):
+            value = amount(new["amount"], order["currency"], f"{at}.refunds.{place}.amount")
+            if any(one["reference"] == new["reference"] for one in order["refunds"]):
+                raise No(409, "PAYMENT_REFERENCE_CONFLICT", field=f"{at}.refunds.{place}.reference")
+            sums = totals(order)
+            left = Decimal(sums["paidTotal"]) - Decimal(sums["refundedTotal"])
+            if value > left:
+                raise No(409, "REFUND_EXCEEDS_PAID", field=f"{at}.refunds.{place}.amount", availableAmount=str(left))
+            order["refunds"].append({"id": self.new_id("ref"), **new, "amount": str(value), "at": now()})
 
     def customer(self, asked):
         """Returns a known customer by id or email. An unknown email creates a new one."""
@@ -197,7 +294,8 @@ class Shop:
             same = [one for one in self.customers.values() if one["email"] == email]
             found = same[0] if same else stamped({**asked, "id": self.new_id("cus"), "email": email})
             self.customers[found["id"]] = found
-        return {name: found[name] for name in ["id", "email", "firstName", "lastName"] if name in found}
+        shown = {**found, **asked}
+        return {name: shown[name] for name in ["id", "email", "firstName", "lastName", "phone"] if name in shown}
 
     def order(self, asked):
         if asked["orderId"] not in self.orders:
@@ -211,12 +309,89 @@ class Shop:
         return order
 
     def update_order(self, asked):
-        order, updates = self.order(asked), asked["updates"]
-        if "status" in updates and (order["status"], updates["status"]) not in STEPS:
-            raise No(409, "INVALID_ORDER_STATE", status=order["status"])
-        order.update(updates)
+        stored, updates = self.order(asked), asked["updates"]
+        if "status" in updates and (stored["status"], updates["status"]) not in STEPS:
+            raise No(409, "INVALID_ORDER_STATE", status=stored["status"])
+        ships = "shippingAddress" in updates or "shipping" in updates or "lineItems" in updates
+        if ships and stored["status"] not in OPEN:
+            raise No(409, "INVALID_ORDER_STATE", status=stored["status"])
+        order = copy.deepcopy(stored)  # a refusal below changes nothing
+        for name in ["status", "name", "shippingAddress", "billingAddress", "tags", "customFields", "notes"]:
+            if name in updates:
+                order[name] = updates[name]
+        if "shipping" in updates:
+            order["shipping"] = {**order.get("shipping", {}), **updates["shipping"]}
+        reserved = self.edit(order, updates.get("lineItems", []))
+        self.pay(order, updates.get("payments", []), updates.get("refunds", []), "updates")
+        moved, stocked = self.move(order, updates.get("returns", []))
+        order.update(totals(order))
         order["updatedAt"] = now()
-        return order
+        for sku, units in reserved.items():
+            self.reserved[sku] += units
+        for spot, units in stocked.items():
+            self.stock[spot]["onHand"] += units
+        self.returns.update(moved)
+        self.last_lines[order["id"]] = max([self.last_lines[order["id"]]] + [one["line"] for one in order["lineItems"]])
+        stored.update(order)
+        return stored
+
+    def edit(self, order, edits):
+        """Edits lines. Returns the units of each SKU that are reserved in addition."""
+        reserved, last = {}, self.last_lines[order["id"]]
+        for place, edit in enumerate(edits):
+            at, sku = f"updates.lineItems.{place}.", edit["sku"]
+            named = [one for one in order["lineItems"] if one["sku"] == sku]
+            named = [one for one in named if edit.get("line", one["line"]) == one["line"]]
+            if len(named) > 1 or ("line" in edit and not named):
+                raise No(422, "LINE_UNCLEAR", field=at + "line")
+            before = still_open(named[0]) if named else 0
+            if not named:
+                last += 1
+                named = [self.new_line(edit, order["currency"], at, last)]
+                order["lineItems"].append(named[0])
+            line = named[0]
+            if edit["quantity"] < line["fulfilledQuantity"] + line["cancelledQuantity"]:
+                raise No(409, "QUANTITY_EXCEEDS_OPEN", field=at + "quantity", available=before)
+            line.update({name: edit[name] for name in ["quantity", "name"] if name in edit})
+            for name in ["unitPrice", "unitDiscount", "tax"]:
+                if name in edit:
+                    line[name] = str(amount(edit[name], order["currency"], at + name))
+            if line["quantity"] == 0:
+                order["lineItems"].remove(line)
+            reserved[sku] = reserved.get(sku, 0) + still_open(line) - before
+            available = self.on_hand(sku) - self.reserved[sku]
+            if reserved[sku] > available:
+                raise No(409, "INSUFFICIENT_INVENTORY", field=at + "quantity", available=available)
+        if not order["lineItems"]:
+            raise No(422, "LAST_LINE", field="updates.lineItems")
+        return reserved
+
+    def move(self, order, moves):
+        """Moves returns. Returns them, and the units that are added to the stock of a location."""
+        moved, stocked = {}, {}
+        for place, move in enumerate(moves):
+            known = moved.get(move["id"]) or copy.deepcopy(self.returns.get(move["id"]))
+            if not known or known["orderId"] != order["id"]:
+                raise No(404, "RETURN_NOT_FOUND", field=f"updates.returns.{place}.id")
+            if (known["status"], move["status"]) not in RETURN_STEPS:
+                raise No(409, "INVALID_RETURN_STATE", returnStatus=known["status"])
+            location = move.get("restockLocationId")
+            if location and location not in self.locations:
+                raise No(404, "LOCATION_NOT_FOUND", field=f"updates.returns.{place}.restockLocationId")
+            sign, place_of_stock = (1, location) if location else (-1, known.get("restockLocationId"))
+            declined = move["status"] == "declined"
+            for number, units in self.returned_units[move["id"]].items():
+                line = next(one for one in order["lineItems"] if one["line"] == number)
+                if declined:
+                    line["returnedQuantity"] -= units
+                if place_of_stock and (location or declined):
+                    spot = line["sku"], place_of_stock
+                    stocked[spot] = stocked.get(spot, 0) + sign * units
+                    if self.stock[spot]["onHand"] + stocked[spot] < 0:
+                        raise No(409, "INSUFFICIENT_INVENTORY", available=self.stock[spot]["onHand"])
+            known.update({name: move[name] for name in ["status", "note", "restockLocationId"] if name in move})
+            moved[move["id"]] = {**known, "updatedAt": now()}
+        return moved, stocked
 
     def shares(self, order, wanted, free, code):
         """Returns the units of each line; `free` returns the most that a line allows."""
@@ -224,7 +399,8 @@ class Shop:
             return [free(line) for line in order["lineItems"]]
         shares = [0] * len(order["lineItems"])
         for place, item in enumerate(wanted):
-            lines = [n for n, line in enumerate(order["lineItems"]) if line["sku"] == item["sku"]]
+            is_meant = lambda line: line["sku"] == item["sku"] and item.get("line", line["line"]) == line["line"]
+            lines = [n for n, line in enumerate(order["lineItems"]) if is_meant(line)]
             if not lines:
                 raise No(404, "SKU_NOT_FOUND", field=f"lineItems.{place}.sku")
             left = item["quantity"]
@@ -284,18 +460,53 @@ class Shop:
         elif order["status"] == "pending":
             order["status"] = "confirmed"
         made = {"id": self.new_id("ful"), "orderId": order["id"], "lineItems": sent}
-        if asked.get("trackingNumbers"):
-            made["trackingNumbers"] = asked["trackingNumbers"]
+        for name in ["trackingNumbers", "carrier", "service"]:
+            if asked.get(name):
+                made[name] = asked[name]
         self.fulfillments[made["id"]] = stamped(made)
         return self.fulfillments[made["id"]]
 
     def create_return(self, asked):
         order = self.order(asked)
         shares = self.shares(order, asked["lineItems"], can_return, "RETURN_EXCEEDS_FULFILLED")
-        self.count_up(order, shares, "returnedQuantity")
         made = {"id": self.new_id("ret"), "orderId": order["id"], "outcome": asked["outcome"]}
-        self.returns[made["id"]] = stamped({**made, "lineItems": asked["lineItems"]})
+        made.update({"status": "requested", "lineItems": asked["lineItems"]})
+        made["refundAmount"] = str(self.refund_amount(order, asked, shares))
+        if "note" in asked:
+            made["note"] = asked["note"]
+        if "exchangeLineItems" in asked:
+            made["exchangeOrderId"] = self.exchange(order, asked, made["id"])
+        self.count_up(order, shares, "returnedQuantity")
+        lines = zip(order["lineItems"], shares)
+        self.returned_units[made["id"]] = {line["line"]: share for line, share in lines if share}
+        self.returns[made["id"]] = stamped(made)
         return self.returns[made["id"]]
+
+    def refund_amount(self, order, asked, shares):
+        none = amount("0", order["currency"], "")
+        others = [one for one in self.returns.values() if one["orderId"] == order["id"] and one["status"] != "declined"]
+        left = Decimal(order["total"]) - sum((Decimal(one["refundAmount"]) for one in others), none)
+        if "refundAmount" in asked:
+            value = amount(asked["refundAmount"], order["currency"], "refundAmount")
+            if value > left:
+                raise No(409, "REFUND_EXCEEDS_PAID", field="refundAmount", availableAmount=str(max(left, none)))
+            return value
+        if asked["outcome"] != "refund":
+            return none
+        price = lambda line: Decimal(line["unitPrice"]) - Decimal(line["unitDiscount"])
+        return sum((price(line) * share for line, share in zip(order["lineItems"], shares)), none)
+
+    def exchange(self, order, asked, return_id):
+        """Creates the order that replaces the returned goods. Returns its id."""
+        if asked["outcome"] != "exchange":
+            raise No(422, "EXCHANGE_EXPECTED", field="exchangeLineItems")
+        new = {name: order[name] for name in ["currency", "shippingAddress", "billingAddress"] if name in order}
+        new["lineItems"] = asked["exchangeLineItems"]
+        if "customer" in order:
+            new["customer"] = {"id": order["customer"]["id"]}
+        made = self.create_sales_order({"order": new})
+        made["exchangeFor"] = return_id
+        return made["id"]
 
     # Queries: filter, sort by time and id, return the page after the cursor.
 
@@ -303,7 +514,20 @@ class Shop:
         """Returns the entities of a query, and the value that each filter compares."""
         by_id = {"ids": lambda one: [one["id"]]}
         by_order = {**by_id, "orderIds": lambda one: [one["orderId"]]}
-        by_email = {**by_id, "emails": lambda one: [one.get("email", "").lower()]}
+        by_tracking = {**by_order, "trackingNumbers": lambda one: one.get("trackingNumbers", [])}
+        by_state = {"statuses": lambda one: [one["status"]], "outcomes": lambda one: [one["outcome"]]}
+        by_person = {
+            **by_id,
+            "emails": lambda one: [one.get("email", "").lower()],
+            "names": names_of,
+            "phones": lambda one: [one.get("phone", "")],
+        }
+        tracking_of = lambda order: [
+            number
+            for sent in self.fulfillments.values()
+            if sent["orderId"] == order["id"]
+            for number in sent.get("trackingNumbers", [])
+        ]
         skus_of = lambda product: [v["sku"] for v in self.variants.values() if v["productId"] == product]
         if operation == "get-orders":
             return self.orders.values(), {
@@ -312,6 +536,13 @@ class Shop:
                 "statuses": lambda one: [one["status"]],
                 "skus": lambda one: [line["sku"] for line in one["lineItems"]],
                 "emails": lambda one: [one.get("customer", {}).get("email", "").lower()],
+                "orderNumbers": lambda one: [one["orderNumber"]],
+                "names": lambda one: [normal(one["name"])] if "name" in one else [],
+                "trackingNumbers": tracking_of,
+                "customerIds": lambda one: [one.get("customer", {}).get("id")],
+                "customerNames": lambda one: [name for person in people_of(one) for name in names_of(person)],
+                "phones": lambda one: [person.get("phone", "") for person in people_of(one)],
+                "paymentStatuses": lambda one: [one["paymentStatus"]],
             }
         if operation == "get-inventory":
             return [self.inventory(entry) for entry in self.stock.values()], {
@@ -319,15 +550,19 @@ class Shop:
                 "locationIds": lambda one: [one["locationId"]],
             }
         return {
-            "get-customers": (self.customers.values(), by_email),
+            "get-customers": (self.customers.values(), by_person),
             "get-products": (self.products.values(), {**by_id, "skus": lambda one: skus_of(one["id"])}),
             "get-product-variants": (
                 self.variants.values(),
                 {**by_id, "skus": lambda one: [one["sku"]], "productIds": lambda one: [one["productId"]]},
             ),
-            "get-fulfillments": (self.fulfillments.values(), by_order),
-            "get-returns": (self.returns.values(), by_order),
+            "get-fulfillments": (self.fulfillments.values(), by_tracking),
+            "get-returns": (self.returns.values(), {**by_order, **by_state}),
         }[operation]
+
+    def filters(self, operation):
+        """Returns the names of all filters of a query, for the capabilities."""
+        return [*self.entities(operation)[1], *TIMES, *(["sort"] if operation in SORTED else [])]
 
     def inventory(self, entry):
         reserved = self.reserved[entry["sku"]]
@@ -337,12 +572,14 @@ class Shop:
     def query(self, operation, asked):
         with self.lock:
             entities, filters = self.entities(operation)
+            known = self.filters(operation)
             for name in asked:
-                if name not in filters and name not in TIMES and name not in ("pageSize", "cursor"):
+                if name not in known and name not in ("pageSize", "cursor"):
                     # A refusal is better than an answer that ignores a filter.
                     raise No(422, "UNSUPPORTED_FILTER", field=name)
             wanted = [one for one in entities if self.fits(one, asked, filters)]
-            place = lambda one: (one["createdAt"], one.get("id") or f"{one['sku']} {one['locationId']}")
+            time = asked.get("sort", "createdAt")
+            place = lambda one: (one[time], one.get("id") or f"{one['sku']} {one['locationId']}")
             wanted.sort(key=place)
             if "cursor" in asked:
                 after = self.place(asked["cursor"])
@@ -356,7 +593,11 @@ class Shop:
     def fits(self, one, asked, filters):
         for name, value in asked.items():
             fits = True
-            if name in filters:
+            if name in ("names", "customerNames"):
+                value = [normal(name) for name in value]
+            if name == "phones":
+                fits = any(is_same_phone(mine, searched) for mine in filters[name](one) for searched in value)
+            elif name in filters:
                 fits = bool(set(value) & set(filters[name](one)))
             elif name in ("createdAtMin", "updatedAtMin"):
                 fits = one[name[:-3]] >= value
@@ -387,7 +628,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         if self.path != "/v1/capabilities":
             return self.answer(404, No(404, "NOT_FOUND").body())
-        self.answer(200, {"protocol": 1, "operations": self.offered, "keepsKeys": True})
+        filters = {name: self.shop.filters(name) for name in self.offered if name not in CHANGES}
+        known = {"protocol": 1, "operations": self.offered, "keepsKeys": True}
+        self.answer(200, {**known, "filters": filters, "features": FEATURES, "lookup": ["externalId"]})
 
     def do_POST(self):
         length = self.headers.get("Content-Length", "")

@@ -11,6 +11,8 @@ from contextlib import AsyncExitStack
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import CONNECTION_CLOSED
 
 STEP_LIMIT_S = 60.0
@@ -40,6 +42,10 @@ def open_client(order):
         server = StdioServerParameters(
             command=target["command"], args=target.get("args", [])
         )
+    elif target["kind"] == "http" and "token" in target:
+        headers = {"Authorization": f"Bearer {target['token']}"}
+        http_client = create_mcp_http_client(headers)
+        server = streamable_http_client(target["url"], http_client=http_client)
     elif target["kind"] == "http":
         server = target["url"]
     else:

@@ -143,6 +143,12 @@ export function partFacts(result, part) {
   return { outcome: "result", [part]: value, extra };
 }
 
+// The options of an HTTP transport: the token, if the target has one.
+export function httpOptions({ token }) {
+  if (token === undefined) return {};
+  return { requestInit: { headers: { Authorization: `Bearer ${token}` } } };
+}
+
 // Name and version of a server, without whatever else it says of itself.
 export function serverFacts(info) {
   if (!info) return null;

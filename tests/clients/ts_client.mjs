@@ -5,7 +5,7 @@
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
+import { httpOptions, partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
 
 function openTransport(target) {
   switch (target.kind) {
@@ -15,7 +15,7 @@ function openTransport(target) {
         args: target.args ?? [],
       });
     case "http":
-      return new StreamableHTTPClientTransport(new URL(target.url));
+      return new StreamableHTTPClientTransport(new URL(target.url), httpOptions(target));
     default:
       throw new Error(`unknown kind of target: ${target.kind}`);
   }

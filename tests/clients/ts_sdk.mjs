@@ -5,7 +5,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
+import { httpOptions, partFacts, resultFacts, run, serverFacts, watchAnswers } from "./steps.mjs";
 
 function openTransport(target) {
   switch (target.kind) {
@@ -15,7 +15,7 @@ function openTransport(target) {
         args: target.args ?? [],
       });
     case "http":
-      return new StreamableHTTPClientTransport(new URL(target.url));
+      return new StreamableHTTPClientTransport(new URL(target.url), httpOptions(target));
     default:
       throw new Error(`unknown kind of target: ${target.kind}`);
   }

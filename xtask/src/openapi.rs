@@ -29,15 +29,18 @@ const NOISE: [&str; 8] = [
 ];
 
 /// Every operation that the backend uses.
-const OPERATIONS: [(&str, &str); 26] = [
+const OPERATIONS: &[(&str, &str)] = &[
     ("get", "/search/repositories"),
+    ("get", "/search/code"),
     ("get", "/repos/{owner}/{repo}"),
     ("get", "/repos/{owner}/{repo}/readme"),
     ("get", "/repos/{owner}/{repo}/contents/{path}"),
+    ("put", "/repos/{owner}/{repo}/contents/{path}"),
     ("get", "/repos/{owner}/{repo}/commits"),
     ("get", "/repos/{owner}/{repo}/commits/{ref}"),
     ("get", "/repos/{owner}/{repo}/commits/{ref}/status"),
     ("get", "/repos/{owner}/{repo}/commits/{ref}/check-runs"),
+    ("get", "/repos/{owner}/{repo}/compare/{basehead}"),
     ("get", "/repos/{owner}/{repo}/branches"),
     ("get", "/repos/{owner}/{repo}/branches/{branch}"),
     ("get", "/repos/{owner}/{repo}/pulls"),
@@ -45,8 +48,36 @@ const OPERATIONS: [(&str, &str); 26] = [
     ("get", "/repos/{owner}/{repo}/pulls/{pull_number}"),
     ("patch", "/repos/{owner}/{repo}/pulls/{pull_number}"),
     ("get", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"),
+    ("post", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"),
+    ("get", "/repos/{owner}/{repo}/pulls/{pull_number}/comments"),
+    (
+        "post",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+    ),
+    ("get", "/repos/{owner}/{repo}/pulls/comments/{comment_id}"),
+    (
+        "post",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+    ),
+    ("get", "/repos/{owner}/{repo}/issues"),
+    ("post", "/repos/{owner}/{repo}/issues"),
+    ("get", "/repos/{owner}/{repo}/issues/{issue_number}"),
+    ("patch", "/repos/{owner}/{repo}/issues/{issue_number}"),
+    (
+        "get",
+        "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+    ),
+    (
+        "post",
+        "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+    ),
+    ("get", "/search/issues"),
     ("get", "/repos/{owner}/{repo}/pulls/{pull_number}/files"),
     ("put", "/repos/{owner}/{repo}/pulls/{pull_number}/merge"),
+    (
+        "put",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/update-branch",
+    ),
     ("get", "/repos/{owner}/{repo}/git/ref/{ref}"),
     ("post", "/repos/{owner}/{repo}/git/refs"),
     ("patch", "/repos/{owner}/{repo}/git/refs/{ref}"),
@@ -56,6 +87,27 @@ const OPERATIONS: [(&str, &str); 26] = [
     ("get", "/repos/{owner}/{repo}/git/trees/{tree_sha}"),
     ("post", "/repos/{owner}/{repo}/git/trees"),
     ("post", "/repos/{owner}/{repo}/git/blobs"),
+    ("get", "/repos/{owner}/{repo}/git/blobs/{file_sha}"),
+    ("post", "/app/installations/{installation_id}/access_tokens"),
+    ("get", "/repos/{owner}/{repo}/installation"),
+    ("get", "/orgs/{org}/installation"),
+    ("get", "/users/{username}/installation"),
+    ("get", "/repos/{owner}/{repo}/actions/jobs/{job_id}"),
+    ("get", "/repos/{owner}/{repo}/actions/jobs/{job_id}/logs"),
+    ("get", "/repos/{owner}/{repo}/actions/runs"),
+    ("get", "/repos/{owner}/{repo}/actions/runs/{run_id}"),
+    (
+        "post",
+        "/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs",
+    ),
+    ("get", "/repos/{owner}/{repo}/tags"),
+    ("post", "/repos/{owner}/{repo}/git/tags"),
+    ("get", "/repos/{owner}/{repo}/releases"),
+    ("post", "/repos/{owner}/{repo}/releases"),
+    ("get", "/repos/{owner}/{repo}/releases/tags/{tag}"),
+    ("get", "/user"),
+    ("post", "/user/repos"),
+    ("post", "/orgs/{org}/repos"),
 ];
 
 /// Writes the extract of `generated/api.github.com.json` of the release, or compares it.

@@ -141,7 +141,7 @@ mod tests {
 
     const METADATA: &str = r#"{"workspace_root":"/w","target_directory":"/t","packages":[
         {"name":"candor","manifest_path":"/w/crates/candor/Cargo.toml",
-         "features":{"default":[],"otel":[]},
+         "features":{"default":[],"extra":[]},
          "targets":[{"kind":["bin"],"name":"candor"},{"kind":["test"],"name":"e2e"}]},
         {"name":"weather","manifest_path":"/w/examples/weather/Cargo.toml","features":{},
          "targets":[{"kind":["bin"],"name":"weather"}]}]}"#;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn all_features_are_built() {
         let repo = Repo::from_metadata(METADATA).unwrap();
-        assert_eq!(repo.features(), ["candor/otel"]);
+        assert_eq!(repo.features(), ["candor/extra"]);
     }
 
     #[test]

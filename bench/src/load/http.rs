@@ -68,11 +68,21 @@ impl HttpLoad {
         })?;
         Ok(HttpLoad {
             process,
-            target: PostTarget { address, path },
+            target: PostTarget {
+                address,
+                path,
+                token: None,
+            },
             bare: program.bare,
             runtime,
             connections,
         })
+    }
+
+    /// Sends this token with every request.
+    pub(crate) fn with_token(mut self, token: &'static str) -> Self {
+        self.target.token = Some(token);
+        self
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -82,10 +92,22 @@ impl HttpLoad {
     /// Sends requests of this case from other connections, on a thread of its own, until
     /// [`Disturbance::end`]. Each `round` has ids of its own.
     pub(crate) fn disturb(&self, case: Case, connections: u64, round: u32) -> Disturbance {
+        self.disturb_with(self.target.token, case, connections, round)
+    }
+
+    /// As [`HttpLoad::disturb`], by the client with this token.
+    pub(crate) fn disturb_with(
+        &self,
+        token: Option<&'static str>,
+        case: Case,
+        connections: u64,
+        round: u32,
+    ) -> Disturbance {
         let stop = Arc::new(AtomicBool::new(false));
         let target = PostTarget {
             address: self.target.address.clone(),
             path: self.target.path,
+            token,
         };
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
@@ -158,22 +180,27 @@ async fn disturb(
     Ok(())
 }
 
-/// The address and the path of tools.
+/// The address and the path of tools, and the token of the client.
 #[derive(Debug)]
 pub(crate) struct PostTarget {
     pub(crate) address: String,
     pub(crate) path: &'static str,
+    pub(crate) token: Option<&'static str>,
 }
 
 impl PostTarget {
     /// Returns a request as MCP clients send it.
     pub(crate) fn request(&self, case: Case) -> RequestTemplate {
         let (path, address) = (self.path, &self.address);
+        let token = self
+            .token
+            .map(|token| format!("authorization: Bearer {token}\r\n"));
+        let token = token.unwrap_or_default();
         let head = |length| {
             format!(
                 "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
                  accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-11-25\r\n\
-                 content-length: {length}\r\n\r\n"
+                 {token}content-length: {length}\r\n\r\n"
             )
         };
         RequestTemplate::new(case, head, "")

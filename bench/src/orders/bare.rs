@@ -4,7 +4,8 @@
 
 use super::statements::{
     BEGIN, BEGIN_SQLITE, CLAIM, CLAIM_SQLITE, COMMIT, CUSTOMER, GET, GREETING, GREETING_SQLITE,
-    LINES, LOOKUPS, ORDER, ORDER_SQLITE, RECORD, SETTLE, STOCK, STOCK_SQLITE, VARIANTS,
+    GREETING_SQLITE_WRITES, LINES, LOOKUPS, ORDER, ORDER_SQLITE, RECORD, SETTLE, STOCK,
+    STOCK_SQLITE, VARIANTS,
 };
 use axum::Router;
 use axum::extract::State;
@@ -134,14 +135,15 @@ impl BareOrders {
         let options: AnyConnectOptions = url.parse()?;
         let sqlite = url.starts_with("sqlite:");
         let greeting = if sqlite { GREETING_SQLITE } else { GREETING };
-        let pool = |most| {
+        let further = if sqlite { GREETING_SQLITE_WRITES } else { &[] };
+        let pool = |most, further: &'static [&'static str]| {
             AnyPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(Duration::from_secs(2))
                 .test_before_acquire(false)
                 .after_connect(move |connection, _| {
                     Box::pin(async move {
-                        for statement in greeting {
+                        for statement in greeting.iter().chain(further) {
                             connection.execute(*statement).await?;
                         }
                         Ok(())
@@ -151,8 +153,8 @@ impl BareOrders {
         };
         let (reads, writes) = if sqlite { (4, 1) } else { (8, 16) };
         Ok(BareOrders {
-            reads: pool(reads),
-            writes: pool(writes),
+            reads: pool(reads, &[]),
+            writes: pool(writes, further),
             is_sqlite: sqlite,
             made: AtomicU64::new(0),
         })

@@ -117,12 +117,13 @@ fn compare(
     side: CandorBuild<'_>,
     group: &GroupCase,
 ) -> io::Result<()> {
-    let mut contenders = Vec::new();
+    let (mut contenders, mut addresses) = (Vec::new(), Vec::new());
     for (name, store, flag) in [(GROUPED, "grouped", "64"), (SINGLE, "single", "1")] {
         let address = bench.stores.fresh(engine, store, AMOUNT, bench.progress)?;
         let program = serving_with(side, &address, &["--commit-group", flag]);
         let load = HttpLoad::with_connections(&program, TOOLS, group.connections)?;
         contenders.push(contender(name, load));
+        addresses.push(address);
     }
     let transport = match engine {
         Engine::Sqlite => "commit groups, SQLite",
@@ -142,7 +143,10 @@ fn compare(
             findings.note(format!("{bar}: {}", series.server), "/s", &rates);
         }
     }
-    Ok(())
+    // The servers have ended with their changes.
+    drop(contenders);
+    let mut verified = addresses.iter().map(|store| bench.stores.verify(store));
+    verified.try_for_each(|verified| verified)
 }
 
 /// Measures readers of single orders, alone and beside creators, in turn.

@@ -1,16 +1,20 @@
 //! The order tools: three calls compared with a bare handler that runs the same statements, and
-//! pages in a small store compared with pages in a large one, each on SQLite and on PostgreSQL.
+//! pages in a small store compared with pages in a large one, each on SQLite and on PostgreSQL; and
+//! the cost of comparing the answers of a backend with their requests.
 
 pub(crate) mod bare;
 mod calls;
 mod compare_statements;
+mod comparison;
+mod fairness;
 mod fill;
 mod groups;
 mod pages;
+mod start;
 mod statements;
 mod store;
 
-use crate::arguments::BenchOptions;
+use crate::arguments::{BenchOptions, BenchPart};
 use crate::bars::BARE;
 use crate::figures::SubjectFigures;
 use crate::load::http::HttpLoad;
@@ -67,22 +71,46 @@ pub(crate) fn measure(
         report,
         progress,
     };
-    on(&mut bench, &Engine::Sqlite, sides)?;
+    if options.wants(BenchPart::OrdersCalls) {
+        start::measure(&mut bench, *candor)?;
+        comparison::measure(&mut bench)?;
+    }
+    on(&mut bench, &Engine::Sqlite, (options, sides))?;
     match bench.stores.postgres()? {
-        Some(server) => on(&mut bench, &server, sides),
+        Some(server) => on(&mut bench, &server, (options, sides)),
         None => {
-            calls::unmeasured(&mut bench.report.orders, MISSING);
-            pages::unmeasured(&mut bench.report.orders, MISSING);
-            groups::unmeasured(&mut bench.report.orders, MISSING);
+            let findings = &mut bench.report.orders;
+            if options.wants(BenchPart::OrdersCalls) {
+                calls::unmeasured(findings, MISSING);
+            }
+            if options.wants(BenchPart::OrdersChanges) {
+                groups::unmeasured(findings, MISSING);
+                fairness::unmeasured(findings, MISSING);
+            }
+            if options.wants(BenchPart::OrdersPages) {
+                pages::unmeasured(findings, MISSING);
+            }
             Ok(())
         }
     }
 }
 
-fn on(bench: &mut OrdersBench<'_>, engine: &Engine, sides: &[CandorBuild<'_>]) -> io::Result<()> {
-    calls::measure(bench, engine, sides)?;
-    groups::measure(bench, engine, sides[0])?;
-    pages::measure(bench, engine, sides[0])
+fn on(
+    bench: &mut OrdersBench<'_>,
+    engine: &Engine,
+    (options, sides): (&BenchOptions, &[CandorBuild<'_>]),
+) -> io::Result<()> {
+    if options.wants(BenchPart::OrdersCalls) {
+        calls::measure(bench, engine, sides)?;
+    }
+    if options.wants(BenchPart::OrdersChanges) {
+        groups::measure(bench, engine, sides[0])?;
+        fairness::measure(bench, engine, sides[0])?;
+    }
+    if options.wants(BenchPart::OrdersPages) {
+        pages::measure(bench, engine, sides[0])?;
+    }
+    Ok(())
 }
 
 /// Returns a directory that outlives a run, on a disk, which the account of PostgreSQL can enter.

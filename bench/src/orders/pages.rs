@@ -1,4 +1,4 @@
-//! The first page of orders in a store, compared with the same page in one ten times as large.
+//! Pages and lookups of orders in a store, compared with the same ones in a store ten times as large.
 
 use super::fill::RowCounts;
 use super::store::Engine;
@@ -23,7 +23,7 @@ fn limit(case: Case) -> f64 {
 
 /// Returns the cases of pages.
 fn cases() -> Vec<Case> {
-    [Case::PAGES, Case::UPDATES].concat()
+    [Case::PAGES, Case::UPDATES, Case::LOOKUPS].concat()
 }
 
 /// Two stores of the same year, in which each customer has a hundred orders.

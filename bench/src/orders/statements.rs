@@ -114,3 +114,7 @@ pub(super) const GREETING_SQLITE: &[&str] = &[
     "PRAGMA synchronous = FULL",
     "PRAGMA busy_timeout = 10000",
 ];
+
+/// The further settings of every new connection to SQLite that writes.
+pub(super) const GREETING_SQLITE_WRITES: &[&str] =
+    &["PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -16384"];

@@ -64,6 +64,13 @@ impl<'a> Stores<'a> {
         })
     }
 
+    /// Writes a file for one run and returns its path.
+    pub(super) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let file = self.scratch.path().join(name);
+        fs::write(&file, text)?;
+        Ok(file)
+    }
+
     /// Starts PostgreSQL with data that is kept. Returns `None` if it is not installed.
     pub(super) fn postgres(&self) -> io::Result<Option<Engine>> {
         match Postgres::start_kept(&self.kept.join("postgres")) {
@@ -177,16 +184,27 @@ impl<'a> Stores<'a> {
     ) -> io::Result<()> {
         self.migrate(place)?;
         let filled = self.runtime.block_on(fill(&place.url, amount, progress));
-        filled.map_err(io::Error::other)
+        filled.map_err(io::Error::other)?;
+        self.verify(place)
     }
 
     fn migrate(&self, place: &StoreAddress) -> io::Result<()> {
-        let arguments = ["orders", "migrate", "--database-from"].map(OsString::from);
-        let mut command = Command::new(self.candor);
-        command.args(arguments).arg(&place.file);
-        match command.stdout(Stdio::null()).status()?.success() {
+        self.candor("migrate", place)
+    }
+
+    /// Checks that every invariant of a store holds.
+    pub(super) fn verify(&self, place: &StoreAddress) -> io::Result<()> {
+        self.candor("verify", place)
+    }
+
+    /// Runs a command of an owner on a store.
+    fn candor(&self, command: &str, place: &StoreAddress) -> io::Result<()> {
+        let arguments = ["orders", command, "--database-from"].map(OsString::from);
+        let mut program = Command::new(self.candor);
+        program.args(arguments).arg(&place.file);
+        match program.stdout(Stdio::null()).status()?.success() {
             true => Ok(()),
-            false => Err(io::Error::other("candor orders migrate failed")),
+            false => Err(io::Error::other(format!("candor orders {command} failed"))),
         }
     }
 
@@ -229,8 +247,6 @@ impl<'a> Stores<'a> {
 
     /// Writes the address of a database into a file: it may have a password in it.
     fn write_address(&self, name: &str, address: &str) -> io::Result<PathBuf> {
-        let file = self.scratch.path().join(format!("{name}.address"));
-        fs::write(&file, address)?;
-        Ok(file)
+        self.write(&format!("{name}.address"), address)
     }
 }

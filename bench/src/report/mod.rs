@@ -2,6 +2,7 @@
 
 pub(crate) mod json;
 pub(crate) mod page;
+mod page_update;
 pub(crate) mod terminal;
 
 use crate::bars::{self, Bar, Sense};
@@ -24,6 +25,8 @@ pub(crate) struct BenchReport {
     pub(crate) tree: Option<MemoryUse>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) series: Vec<Series>,
+    /// The local forge beside git.
+    pub(crate) local_forge: SubjectFigures,
     /// Servers with many connections.
     pub(crate) connections: SubjectFigures,
     pub(crate) context: SubjectFigures,
@@ -45,6 +48,7 @@ impl BenchReport {
             tree: None,
             bars: Vec::new(),
             series: Vec::new(),
+            local_forge: SubjectFigures::about("local forge"),
             connections: SubjectFigures::about("http"),
             context: SubjectFigures::about("context"),
             record: SubjectFigures::about("log"),
@@ -56,11 +60,13 @@ impl BenchReport {
     /// Compares the figures with the bars.
     pub(crate) fn judge(&mut self) {
         self.bars = bars::ratios(&self.series);
+        self.bars.extend(bars::processor_time(&self.series));
         self.bars.extend(self.start_ms.map(bars::startup));
         let memory = self.memory.iter();
         self.bars
             .extend(memory.map(|(transport, memory)| bars::memory(transport, *memory)));
         self.bars.extend(self.tree.map(bars::tree_memory));
+        self.bars.extend(self.local_forge.bars.iter().cloned());
         self.bars.extend(self.connections.bars.iter().cloned());
         self.bars.extend(self.context.bars.iter().cloned());
         self.bars.extend(self.record.bars.iter().cloned());
@@ -71,6 +77,11 @@ impl BenchReport {
     /// Returns the rows of the table of figures.
     fn figures(&self) -> Vec<[String; 7]> {
         self.series.iter().filter_map(figures).collect()
+    }
+
+    /// Returns the rows of the table about the local forge.
+    fn of_local_forge(&self) -> Vec<[String; 3]> {
+        self.local_forge.figures.iter().map(plain_figure).collect()
     }
 
     /// Returns the rows of the table about servers with many connections.
@@ -125,6 +136,8 @@ const FIGURES: [&str; 7] = [
 ];
 
 const VERDICTS: [&str; 5] = ["bar", "limit", "median", "spread", "met"];
+
+const OF_LOCAL_FORGE: [&str; 3] = ["local forge", "median", "spread"];
 
 const OF_CONNECTIONS: [&str; 3] = ["connections", "median", "spread"];
 

@@ -1,59 +1,64 @@
 //! The page of figures in the documentation.
 
+use super::page_update::update;
 use super::{
-    BenchReport, FIGURES, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, OF_WORKSPACE, VERDICTS,
+    BenchReport, FIGURES, OF_CONNECTIONS, OF_CONTEXT, OF_LOCAL_FORGE, OF_ORDERS, OF_RECORD,
+    OF_WORKSPACE, VERDICTS,
 };
 use std::io;
 use std::path::Path;
 
-pub(crate) fn write(report: &BenchReport, file: &Path) -> io::Result<()> {
-    std::fs::write(file, text(report))
+/// Writes the page. A run of one part updates the rows of an existing page.
+pub(crate) fn write(report: &BenchReport, part: Option<&str>, file: &Path) -> io::Result<()> {
+    let page = text(report, part.unwrap_or("all"));
+    let page = match part.map(|_| std::fs::read_to_string(file)) {
+        Some(Ok(old)) => update(&old, &page),
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => page,
+    };
+    std::fs::write(file, page)
 }
 
-fn text(report: &BenchReport) -> String {
+fn text(report: &BenchReport, part: &str) -> String {
     let bars = table(&VERDICTS, &report.verdicts());
     let figures = table(&FIGURES, &report.figures());
+    let of_local_forge = table(&OF_LOCAL_FORGE, &report.of_local_forge());
     let of_connections = table(&OF_CONNECTIONS, &report.of_connections());
     let of_context = table(&OF_CONTEXT, &report.of_context());
     let of_record = table(&OF_RECORD, &report.of_record());
     let of_workspace = table(&OF_WORKSPACE, &report.of_workspace());
     let of_orders = table(&OF_ORDERS, &report.of_orders());
-    let (corpus, option) = match &report.context.corpus {
-        Some(corpus) => (corpus.as_str(), "--corpus DIR "),
-        None => ("none was given", ""),
-    };
+    let corpus = report.context.corpus.as_deref().unwrap_or("none");
     let (machine, rounds, round_ms) = (&report.machine, report.rounds, report.round_ms);
+    let run = [
+        part.to_owned(),
+        machine.candor.clone(),
+        machine.date.clone(),
+        format!(
+            "{} cores, {}, {:.1} GB, kernel {}, {}",
+            machine.cores, machine.processor, machine.memory_gb, machine.kernel, machine.rustc
+        ),
+        machine.busy.clone(),
+        format!("{rounds} of {round_ms} ms"),
+        corpus.to_owned(),
+    ];
+    let runs = table(&RUNS, &[run]);
     format!(
         "# Benchmarks\n\n\
          This page shows how fast Candor is, compared with programs that do the same work and nothing else. \
-         `cargo xtask bench` generates it; do not edit it. Run the command for the figures of your own machine.\n\n\
+         `cargo xtask bench --corpus DIR --write docs/benchmarks.md` generates it, and with `--only PART` brings \
+         the rows of one part up to date; do not edit it. Run the command for the figures of your own \
+         machine.\n\n\
          ## Bars\n\n{bars}\n\
          ## Figures\n\n{figures}\n\
+         ## Figures of the local forge\n\n{of_local_forge}\n\
          ## Figures of many connections\n\n{of_connections}\n\
          ## Figures of context caches\n\n{of_context}\n\
          ## Figures of the log and the workspace\n\n{of_record}\n\
          ## Figures of the workspace server\n\n{of_workspace}\n\
          ## Figures of the order tools\n\n{of_orders}\n\
-         ## About this run\n\n\
-         | | |\n|---|---|\n\
-         | command | `cargo xtask bench {option}--write docs/benchmarks.md` |\n\
-         | version | {} |\n\
-         | date | {} |\n\
-         | machine | {} cores, {}, {:.1} GB of memory |\n\
-         | kernel | {} |\n\
-         | compiler | {} |\n\
-         | load before the run | {} |\n\
-         | rounds | {rounds} of {round_ms} ms for each call on each server; {rounds} for context |\n\
-         | corpus | {corpus} |\n\n\
+         ## The runs\n\n{runs}\n\
          {READING}",
-        machine.candor,
-        machine.date,
-        machine.cores,
-        machine.processor,
-        machine.memory_gb,
-        machine.kernel,
-        machine.rustc,
-        machine.busy,
     )
 }
 
@@ -64,6 +69,17 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
     }
     text
 }
+
+/// The columns of the table of runs. A run of one part (`--only`) has its own row.
+const RUNS: [&str; 7] = [
+    "part",
+    "version",
+    "date",
+    "machine",
+    "load before",
+    "rounds",
+    "corpus",
+];
 
 const READING: &str = "\
 ## How to read the figures
@@ -222,7 +238,9 @@ as it is released. Beside it runs an axum handler that executes the same stateme
 transactions on pools of the same size, and nothing else: it parses what it needs into a small \
 struct, checks nothing, has no deadline, no retry and no metrics, and answers with the rows as \
 they are. Before the rounds, the benchmark reads the log of PostgreSQL and checks that both \
-servers send the same statements one by one; on SQLite all texts but two are the same. *get-orders \
+servers send the same statements one by one; on SQLite all texts but two are the same, and so are \
+the settings of the connections. Changes on SQLite share commits, which the handler does not do. \
+*get-orders \
 by id* reads one of 10,000 orders of two lines. *create-sales-order* creates an order for an \
 existing customer. *create, nothing in stock* is refused inside the transaction, and the refusal \
 is kept with its key. Every change has a new key, and every commit is durable: SQLite runs with \
@@ -234,7 +252,21 @@ server's process only, not PostgreSQL.
 since one of ten moments. They are read from a store of 100,000 orders and from one of a million, \
 each behind its own server. Both stores are spread over the same year, and a customer has a \
 hundred orders in both. The stores are created once, with bulk statements, and kept for the next \
-run.
+run. *Lookups* read the orders of a phone number or of a last name, of which there are a hundred \
+each, or the one with an order name, an order number or a tracking number.
+
+**Shared commits.** Two servers with a store each make the same changes in turn: one with \
+`--commit-group 64`, which is the default, and one with `--commit-group 1`. The ratio depends on the \
+disk: what a group shares is the sync, and on SQLite also the pages that its changes write. On a \
+disk that syncs in 0.1 ms, a bare loop over SQLite with the statements of a create and nothing else \
+makes 2,400 orders/s one by one and 4,800 in groups of 32, with a copy of the log into the file \
+every 1,000 pages. All stores are verified with `candor orders verify`: new ones when they are \
+filled, these also after their changes.
+
+**A calm client beside a busy one.** Both have tokens of their own (`--clients`). The calm one reads \
+an order and creates one, in turn; the busy one creates orders on 64 connections as fast as they \
+are answered. The 99th percentile of the calm one's calls is compared with that of the calls that \
+it makes alone, round by round.
 
 To compare two builds of Candor, keep the older executable and measure both in the same rounds:
 

@@ -1,8 +1,8 @@
 //! The report on the terminal, and the progress until it is complete.
 
 use super::{
-    BenchReport, FIGURES, GAINS, OF_CONNECTIONS, OF_CONTEXT, OF_ORDERS, OF_RECORD, OF_WORKSPACE,
-    VERDICTS,
+    BenchReport, FIGURES, GAINS, OF_CONNECTIONS, OF_CONTEXT, OF_LOCAL_FORGE, OF_ORDERS, OF_RECORD,
+    OF_WORKSPACE, VERDICTS,
 };
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
@@ -28,6 +28,10 @@ pub(crate) fn print(report: &BenchReport) {
     let gains = report.gains();
     if !gains.is_empty() {
         table(&GAINS, &gains);
+    }
+    let of_local_forge = report.of_local_forge();
+    if !of_local_forge.is_empty() {
+        table(&OF_LOCAL_FORGE, &of_local_forge);
     }
     let of_connections = report.of_connections();
     if !of_connections.is_empty() {

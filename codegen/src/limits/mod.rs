@@ -3,6 +3,7 @@
 mod orders;
 mod workspace;
 
+use candor::cli::{LAST_SPANS_TIMEOUT, MAX_COLLECTOR_ANSWER, SEND_TIMEOUT};
 use candor_wire::{MAX_DEPTH, MAX_INDEX_BYTES, MAX_VALUES, http, stdio};
 
 /// A row of the page: what is bounded, the bound, what happens beyond it, and the test of it.
@@ -100,6 +101,24 @@ fn message_limits() -> Vec<Limit> {
 
 fn transport_limits() -> Vec<Limit> {
     vec![
+        limit(
+            "sending a batch of spans to the collector of `--otlp`",
+            seconds(SEND_TIMEOUT),
+            "the batch is lost, which is logged",
+            "collector_that_never_answers_stops_nothing",
+        ),
+        limit(
+            "the answer of that collector",
+            kib(usize::try_from(MAX_COLLECTOR_ANSWER).unwrap_or(usize::MAX)),
+            "the rest is not read",
+            "unreachable_collector_is_logged_and_stops_nothing",
+        ),
+        limit(
+            "wait for that collector at the end of the process",
+            seconds(LAST_SPANS_TIMEOUT),
+            "the last spans are lost, which is logged",
+            "collector_that_never_answers_stops_nothing",
+        ),
         limit(
             "pending calls on one stdio connection",
             stdio::MAX_WAITING,
@@ -452,13 +471,27 @@ fn context_limits() -> Vec<Limit> {
 }
 
 fn github_limits() -> Vec<Limit> {
+    use candor_forge::dialect::MAX_CONFLICTS;
     use candor_forge::github::limits;
-    use candor_forge::local::{MAX_COMMITS, MAX_DEPTH};
-    use candor_forge::{
-        FOREIGN_WORDS_CHARS, LINE_MESSAGE_CHARS, MAX_FILE_BYTES, MAX_LIMITED_REPOS,
-        MAX_PATCH_BYTES, MAX_README_BYTES, MAX_TREE_ENTRIES, READ_DEADLINE, TREE_ENTRIES,
-        WRITE_DEADLINE, WRITES_A_MINUTE,
+    use candor_forge::github::{
+        JWT_SECONDS, MAX_CALLERS, MAX_INSTALLATIONS, MAX_KNOWN_TOKENS, TOKEN_MARGIN,
     };
+    use candor_forge::local::{
+        HISTORY_TIME, MAX_ALTERNATES, MAX_CACHED_BYTES, MAX_CACHED_OBJECT, MAX_CACHED_REFS,
+        MAX_COMMITS, MAX_DEPTH, MAX_MATCHES, MAX_POOLED_COMMITS, MAX_POOLED_HANDLES,
+        MAX_POOLED_REPOSITORIES, MAX_REVIEWS, MAX_SCANNED_COMMITS, MAX_SEARCHED_BYTES,
+        MAX_SEARCHED_ISSUES, MAX_SIMILAR, SEARCH_TIME,
+    };
+    use candor_forge::{
+        FOREIGN_WORDS_CHARS, LAST_COMMENTS, LINE_MESSAGE_CHARS, MAX_ANSWER_BYTES, MAX_CHANGES,
+        MAX_COMPARED_FILES, MAX_CORE_LIST_BYTES, MAX_DEFAULT_LIST_BYTES, MAX_FILE_BYTES,
+        MAX_FILE_MATCHES, MAX_FILTERED_PULLS, MAX_JOB_LOG_BYTES, MAX_JOBS, MAX_LIMITED_REPOS,
+        MAX_LINES_BYTES, MAX_LOG_BYTES, MAX_LOG_LINES, MAX_LOG_TAIL_BYTES, MAX_MATCH_CHARS,
+        MAX_OCCURRENCES, MAX_PATCH_BYTES, MAX_README_BYTES, MAX_REVIEW_COMMENTS, MAX_TEXT_BYTES,
+        MAX_TOOLSET_LIST_BYTES, MAX_TREE_ENTRIES, READ_DEADLINE, TREE_ENTRIES, WRITE_DEADLINE,
+        WRITES_A_MINUTE,
+    };
+    use candor_street::MAX_CALLER_TOKEN_BYTES;
     vec![
         limit(
             "a file in an answer",
@@ -479,10 +512,164 @@ fn github_limits() -> Vec<Limit> {
             "tree_is_bounded",
         ),
         limit(
-            "bytes of patches of a pull request",
+            "bytes of patches of a pull request, a comparison or a commit",
             MAX_PATCH_BYTES,
             "omitted, `truncated`",
             "details_are_bounded",
+        ),
+        limit(
+            "changed files of a comparison or a commit",
+            MAX_COMPARED_FILES,
+            "omitted, `truncated`",
+            "changed_files_and_patches_are_bounded",
+        ),
+        limit(
+            "a text file that is read by lines, searched for an edit, or edited",
+            mib(MAX_TEXT_BYTES as usize),
+            "−32003 with its size",
+            "lines_of_a_file_are_answered",
+        ),
+        limit(
+            "lines of a file in an answer",
+            kib(MAX_LINES_BYTES),
+            "omitted, `truncated`; the first line is cut",
+            "answer_has_whole_lines_unless_one_is_too_long",
+        ),
+        limit(
+            "an answer of a tool of the toolset `loop`",
+            kib(MAX_ANSWER_BYTES),
+            "cut, `truncated` or `incomplete`",
+            "list_is_cut_by_its_bytes",
+        ),
+        limit(
+            "commits that a filtered local history reads for a page",
+            format!("{MAX_SCANNED_COMMITS}, {}", seconds(HISTORY_TIME)),
+            "`truncated`",
+            "commits_of_a_path_are_those_of_git_log",
+        ),
+        limit(
+            "jobs of an answer with logs",
+            MAX_JOBS,
+            "omitted, `more`",
+            "failing_checks_of_a_commit_have_their_logs",
+        ),
+        limit(
+            "lines of a job's log",
+            format!("200, at most {MAX_LOG_LINES} with `tail_lines`"),
+            "omitted, `truncated`",
+            "last_lines_are_taken",
+        ),
+        limit(
+            "the log of one job, and of all jobs of an answer",
+            format!("{}, {}", kib(MAX_JOB_LOG_BYTES), kib(MAX_LOG_BYTES)),
+            "omitted, `truncated`",
+            "tail_is_the_end_of_the_log_within_its_size",
+        ),
+        limit(
+            "the end of a log that is read or stored",
+            mib(MAX_LOG_TAIL_BYTES),
+            "omitted, `truncated`",
+            "end_of_a_huge_log_is_kept",
+        ),
+        limit(
+            "a log that is downloaded",
+            mib(limits::MAX_LOG_BYTES as usize),
+            "`unavailable: too_large`",
+            "end_of_a_huge_log_is_kept",
+        ),
+        limit(
+            "changes of a commit",
+            MAX_CHANGES,
+            "−32602",
+            "hundred_changes_are_the_most",
+        ),
+        limit(
+            "occurrences of a text that are counted",
+            MAX_OCCURRENCES,
+            "not counted",
+            "text_is_replaced_if_it_occurs_once",
+        ),
+        limit(
+            "conflicts in a failure",
+            MAX_CONFLICTS,
+            "counted in `conflicts_omitted`",
+            "conflict_names_its_paths",
+        ),
+        limit(
+            "the time of a local search for code",
+            seconds(SEARCH_TIME),
+            "`incomplete`",
+            "search_ends_at_its_bounds",
+        ),
+        limit(
+            "matches of a local search for code",
+            MAX_MATCHES,
+            "`incomplete`",
+            "search_ends_at_its_bounds",
+        ),
+        limit(
+            "a file that a local search for code reads",
+            mib(MAX_SEARCHED_BYTES as usize),
+            "not searched",
+            "search_ends_at_its_bounds",
+        ),
+        limit(
+            "matches of a file, and their characters",
+            format!("{MAX_FILE_MATCHES}, {MAX_MATCH_CHARS}"),
+            "omitted, cut",
+            "matches_are_bounded_in_number_and_length",
+        ),
+        limit(
+            "`tools/list` of `core`, and of `default`",
+            format!(
+                "{}, {}",
+                kib(MAX_CORE_LIST_BYTES),
+                kib(MAX_DEFAULT_LIST_BYTES)
+            ),
+            "a test fails",
+            "lists_are_small_and_can_be_enforced",
+        ),
+        limit(
+            "`tools/list`: what each further toolset adds",
+            kib(MAX_TOOLSET_LIST_BYTES),
+            "a test fails",
+            "lists_are_small_and_can_be_enforced",
+        ),
+        limit(
+            "comments of a review",
+            MAX_REVIEW_COMMENTS,
+            "−32602",
+            "every_keyword_is_enforced_and_named",
+        ),
+        limit(
+            "reviews of a local pull request in an answer",
+            MAX_REVIEWS,
+            "the last ones, `truncated`",
+            "many_reviews_are_cut",
+        ),
+        limit(
+            "comments of a pull request of GitHub that are read, of each kind",
+            limits::MAX_COMMENT_PAGES * limits::MAX_PAGE_ENTRIES,
+            "`truncated`",
+            "more_comments_than_are_read_is_stated",
+        ),
+        limit(
+            "comments in an answer of `get_issue`",
+            LAST_COMMENTS,
+            "the last ones, `truncated`",
+            "last_thirty_comments_are_shown",
+        ),
+        limit(
+            "pull requests that are filtered by author and label",
+            MAX_FILTERED_PULLS,
+            "the newest, `incomplete`",
+            "author_and_label_are_looked_for_among_the_newest_thousand",
+        ),
+        limit(
+            "issues and pull requests that a local search reads",
+            MAX_SEARCHED_ISSUES,
+            "the newest, `incomplete`",
+            "search_of_issues_ends_at_its_bound",
         ),
         limit(
             "writes per minute and repository",
@@ -549,6 +736,88 @@ fn github_limits() -> Vec<Limit> {
             limits::MAX_CACHED_BYTES,
             "the least recently used one is dropped",
             "bytes_are_bounded_in_all_and_in_one",
+        ),
+        limit(
+            "bytes of a caller's token for GitHub",
+            MAX_CALLER_TOKEN_BYTES,
+            "(401)",
+            "only_visible_ascii_within_the_bound_is_a_token",
+        ),
+        limit(
+            "callers whose retries are counted",
+            MAX_CALLERS,
+            "the least recent one is dropped",
+            "least_used_entry_is_dropped",
+        ),
+        limit(
+            "owners of repositories whose tokens an app keeps",
+            MAX_INSTALLATIONS,
+            "the least recent one is dropped",
+            "least_used_entry_is_dropped",
+        ),
+        limit(
+            "the time before its end at which an app's token is replaced",
+            seconds(TOKEN_MARGIN),
+            "another one is bought",
+            "token_is_replaced_five_minutes_before_its_end",
+        ),
+        limit(
+            "the life of an app's JSON web token, in seconds",
+            JWT_SECONDS,
+            "another one is signed",
+            "token_has_the_claims_and_verifies",
+        ),
+        limit(
+            "tokens that are looked for in what GitHub answers",
+            MAX_KNOWN_TOKENS,
+            "the oldest one is forgotten",
+            "oldest_token_is_forgotten_first",
+        ),
+        limit(
+            "paths that differ from a missing one in case only",
+            MAX_SIMILAR,
+            "omitted",
+            "path_in_another_case_is_named",
+        ),
+        limit(
+            "local repositories that are kept open",
+            MAX_POOLED_REPOSITORIES,
+            "the least recently used one is closed",
+            "open_repositories_and_handles_are_bounded",
+        ),
+        limit(
+            "unused handles of a local repository",
+            MAX_POOLED_HANDLES,
+            "further ones are closed",
+            "open_repositories_and_handles_are_bounded",
+        ),
+        limit(
+            "commits that such a handle reads for a page",
+            MAX_POOLED_COMMITS,
+            "it is closed",
+            "handle_that_read_many_commits_is_closed",
+        ),
+        limit(
+            "remembered refs of a local repository",
+            MAX_CACHED_REFS,
+            "they are read again",
+            "remembered_refs_are_bounded",
+        ),
+        limit(
+            "memory of cached local objects",
+            format!(
+                "{}, {} for one",
+                mib(MAX_CACHED_BYTES),
+                mib(MAX_CACHED_OBJECT)
+            ),
+            "the older half is dropped, a larger object is not cached",
+            "cache_is_bounded_and_keeps_what_is_used",
+        ),
+        limit(
+            "alternates of a clone that is imported",
+            MAX_ALTERNATES,
+            "the import fails",
+            "too_many_alternates_are_refused",
         ),
         limit(
             "levels of a local tree",

@@ -1,14 +1,19 @@
 //! The bounds of the order tools.
 
 use super::{Limit, limit, mib, seconds};
+use candor::cli::{MAX_CONFIG_FILE, MAX_CONFIG_KEYS, MAX_CONFIG_LEVELS, MAX_CONFIG_PROBLEMS};
 use candor_orders::faulty::{MAX_SCRIPT, MAX_SCRIPT_CALLS, MAX_SCRIPT_RULES, MAX_SCRIPT_WAIT};
-use candor_orders::http::{MAX_BODY, MAX_FAILURE_BODY, MAX_NEXT_CURSOR, MAX_VALUES, MAX_WAIT};
+use candor_orders::http::{
+    MAX_BODY, MAX_FAILURE_BODY, MAX_NAMES, MAX_NEXT_CURSOR, MAX_STATUSES, MAX_VALUES, MAX_WAIT,
+};
 use candor_orders::model::{MAX_QUANTITY, MONEY_DIGITS};
-use candor_orders::sql::{COMMIT_GROUP, MAX_IMPORT, MAX_STOCK, MAX_WAITING_CHANGES};
+use candor_orders::sql::{
+    COMMIT_GROUP, MAX_IMPORT, MAX_NAMED, MAX_STOCK, MAX_WAITING_CHANGES, REMOVED_AT_ONCE,
+};
 use candor_orders::{
     CALLS_A_MINUTE, CALLS_IN_FLIGHT, DEADLINE, EQUAL_LINES_EVERY, MAX_CLIENTS, MAX_CLIENTS_FILE,
     MAX_CURSOR, MAX_ENTRIES, MAX_FILTER, MAX_KEY, MAX_LINES, MAX_LIST, MAX_NOTES, MAX_PAGE_SIZE,
-    MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES, MAX_TEXT, MAX_TOKENS, PAGE_DEFAULT,
+    MAX_POSITION, MAX_REASON, MAX_REMEMBERED_LINES, MAX_SKIP, MAX_TEXT, MAX_TOKENS, PAGE_DEFAULT,
     TOOL_CALLS_A_MINUTE,
 };
 
@@ -44,6 +49,12 @@ pub(super) fn argument_limits() -> Vec<Limit> {
             ARGUMENTS,
         ),
         limit("values of one filter", MAX_FILTER, schema, ARGUMENTS),
+        limit(
+            "entities that `skip` leaves out, with `--compat reference`",
+            MAX_SKIP,
+            schema,
+            "other_calls_are_refused_without_the_order_system",
+        ),
         limit(
             "entities of a page",
             format!("{PAGE_DEFAULT}, at most {MAX_PAGE_SIZE} with `pageSize`"),
@@ -99,6 +110,21 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             "file_is_bounded",
         ),
         limit(
+            "a configuration file",
+            format!(
+                "{}, {MAX_CONFIG_KEYS} keys, {MAX_CONFIG_LEVELS} levels",
+                mib(MAX_CONFIG_FILE)
+            ),
+            "refused at start",
+            "bounds_are_kept",
+        ),
+        limit(
+            "errors of a configuration file that are shown",
+            MAX_CONFIG_PROBLEMS,
+            "the others are counted",
+            "at_most_20_errors_are_shown",
+        ),
+        limit(
             "time of a call",
             seconds(DEADLINE),
             "3002",
@@ -109,6 +135,12 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             MAX_WAITING_CHANGES,
             "3001",
             "number_of_waiting_changes_is_bounded",
+        ),
+        limit(
+            "connections of a client while others make changes",
+            "a quarter, and those that the others want",
+            "further changes wait",
+            "client_leaves_connections_for_others_while_these_count",
         ),
         limit(
             "changes that share a commit",
@@ -133,6 +165,12 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             MAX_VALUES,
             useless,
             "answer_with_too_many_values_is_refused",
+        ),
+        limit(
+            "statuses that an adapter maps, and names in each list of its capabilities",
+            format!("{MAX_STATUSES} and {MAX_NAMES}"),
+            useless,
+            "lists_of_capabilities_are_bounded",
         ),
         limit(
             "a cursor of an adapter over HTTP, and a position of any adapter",
@@ -166,6 +204,18 @@ pub(super) fn adapter_limits() -> Vec<Limit> {
             format!("{}, {MAX_STOCK}", mib(MAX_IMPORT as usize)),
             "refused, nothing changed",
             "invalid_catalogue_is_explained",
+        ),
+        limit(
+            "ids that `verify` names for one invariant",
+            MAX_NAMED,
+            "the others are counted",
+            "number_of_named_ids_is_bounded",
+        ),
+        limit(
+            "records that `--keep-records-days` removes at a time",
+            REMOVED_AT_ONCE,
+            "the others follow in the next batch",
+            "old_records_are_removed",
         ),
         limit(
             "a script of faults",

@@ -398,7 +398,7 @@ pub(super) fn plan_limits() -> Vec<Limit> {
             "identity_has_one_notation",
         ),
         limit(
-            "`packed-refs` of a repository",
+            "`packed-refs`, and each reftable, of a repository",
             mib(MAX_PACKED_REFS),
             "as above",
             "hostile_git_directory_is_bounded",

@@ -232,8 +232,7 @@ mod tests {
             let left = log_names(&LogFiles::new(old(disk), "log")).unwrap();
             assert_eq!(left, Vec::<String>::new());
         };
-        let trials = Trials::new().images(4).rounds(1);
-        let trials = trials.starting_from(&start).crash_after_faults();
+        let trials = Trials::new().starting_from(&start).crash_after_faults();
         trials.run(workload, check).unwrap();
     }
 }

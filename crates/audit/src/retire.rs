@@ -413,8 +413,7 @@ mod tests {
                 .unwrap();
             assert_eq!(left.len(), kept.len(), "no covered file is left");
         };
-        let trials = Trials::new().images(4).rounds(1);
-        let trials = trials.starting_from(&start).crash_after_faults();
+        let trials = Trials::new().starting_from(&start).crash_after_faults();
         trials.run(workload, check).unwrap();
     }
 }

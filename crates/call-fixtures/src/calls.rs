@@ -23,8 +23,8 @@ pub fn call_by(credential: Option<&str>, tool: &str, arguments: impl ToString) -
         id: String::from("1"),
         peer: Peer {
             credential: credential.map(str::to_owned),
-            address: None,
             may_write: true,
+            ..Peer::default()
         },
         client: ClientInfo::default(),
         progress: Progress::default(),

@@ -84,12 +84,17 @@ impl<'a> SchemaValues<'a> {
         if let Some(values) = schema["enum"].as_array() {
             return self.one_of(values);
         }
-        match schema["type"].as_str() {
+        let kind = match schema["type"].as_array() {
+            Some(kinds) => self.one_of(kinds),
+            None => schema["type"].clone(),
+        };
+        match kind.as_str() {
             Some("object") => self.object(schema),
             Some("array") => self.array(schema),
             Some("integer") => self
                 .one_of(&[&schema["minimum"], &schema["maximum"]])
                 .clone(),
+            Some("number") => self.one_of(&[json!(0), json!(12.5), json!(3.0)]),
             Some("boolean") => self.one_of(&[json!(true), json!(false)]),
             Some("string") => {
                 let texts = self.texts.entry(beside.to_string());

@@ -34,11 +34,14 @@ pub struct ResultMeta<'a, E: Serialize> {
     pub fault: Option<FiveAnswers<'a>>,
     #[serde(rename = "dev.candor/receipt", skip_serializing_if = "Option::is_none")]
     pub receipt: Option<&'a Receipt>,
+    /// The key that a server gave a change whose call had none.
+    #[serde(rename = "dev.candor/key", skip_serializing_if = "Option::is_none")]
+    pub key: Option<&'a str>,
 }
 
 impl<E: Serialize> ResultMeta<'_, E> {
     fn is_empty(&self) -> bool {
-        self.error.is_none() && self.fault.is_none() && self.receipt.is_none()
+        self.error.is_none() && self.fault.is_none() && self.receipt.is_none() && self.key.is_none()
     }
 }
 
@@ -57,6 +60,7 @@ impl<'a, S: Serialize, E: Serialize> ToolResult<'a, S, E> {
                 error: None,
                 fault: None,
                 receipt: None,
+                key: None,
             },
         }
     }

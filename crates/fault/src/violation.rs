@@ -259,6 +259,11 @@ impl Violations {
         &self.shown
     }
 
+    /// Returns the violations of the answer, so that a server can add its own hints.
+    pub fn shown_mut(&mut self) -> &mut [Violation] {
+        &mut self.shown
+    }
+
     /// Returns the number of violations that are not in the answer.
     pub fn omitted(&self) -> u64 {
         self.omitted

@@ -1,6 +1,6 @@
 //! The failures of this server as typed facts. Only `faults.rs` maps them to codes.
 
-use crate::RepoName;
+use crate::{ConflictReport, DiffSide, RepoName};
 use candor_fault::Cause;
 use candor_street::CallStopped;
 use serde_json::Value;
@@ -16,7 +16,23 @@ pub enum MissingItem {
     Revision(String),
     /// A path at a revision.
     Path(String),
+    /// A path at a revision that has others which differ in case only.
+    PathInOtherCase {
+        path: String,
+        similar: Vec<String>,
+    },
     PullRequest(u64),
+    Issue(u64),
+    /// An issue or a pull request, which share their numbers.
+    IssueOrPull(u64),
+    /// A comment on a line of the pull request.
+    LineComment(u64),
+    Job(u64),
+    /// A run of a workflow.
+    Run(u64),
+    Tag(String),
+    /// A user or an organisation.
+    Account(String),
 }
 
 /// A precondition on the repository's state that a well-formed call does not meet.
@@ -62,6 +78,60 @@ pub enum UnmetPrecondition {
     PathConflict(String),
     /// The branch already has these files with this content.
     NothingToCommit,
+    /// Text is expected, but the file is not UTF-8.
+    NotText(String),
+    /// The file does not have the wanted lines.
+    NoSuchLines {
+        path: String,
+        total_lines: usize,
+    },
+    /// The text to replace does not occur exactly once.
+    NotOneOccurrence {
+        path: String,
+        occurrences: usize,
+    },
+    /// Only a plain file is executable or not.
+    NotAPlainFile(String),
+    /// A directory cannot be edited, deleted or moved as a whole.
+    DirectoryChanged(String),
+    /// A file cannot be moved to a path that exists.
+    PathExists(String),
+    /// GitHub takes one new file as the first commit of a repository.
+    FirstCommitOfSeveral,
+    /// Only an open pull request is brought up to date.
+    NotOpen(u64),
+    /// Only a merged pull request can be reverted.
+    NotMerged(u64),
+    /// An open pull request reverts the same one.
+    RevertExists(u64),
+    /// A review that does not approve needs a text.
+    EmptyReview,
+    /// Nobody approves their own pull request or requests changes of it.
+    OwnPull(u64),
+    /// The author of a pull request cannot be its reviewer.
+    ReviewerIsAuthor(String),
+    /// A comment is made on a line that the difference shows.
+    LineOutsideDiff {
+        path: String,
+        line: u64,
+        side: DiffSide,
+    },
+    /// A pull request that can be merged needs no auto-merge.
+    MergeableNow(u64),
+    /// A draft is not merged automatically.
+    IsDraft(u64),
+    /// An issue is expected, but the number is a pull request's.
+    IsPullRequest(u64),
+    /// No job has failed, so none is run again.
+    NothingFailed,
+    /// The default branch is never deleted.
+    DefaultBranch(String),
+    RepositoryExists(RepoName),
+    /// A tag of this name leads to another commit, or has a name that excludes the new one.
+    TagExists(String),
+    ReleaseExists(String),
+    /// A text has the form of a time and is none, such as the 31st of June.
+    NotATime(String),
 }
 
 /// The reason why a pull request cannot be merged.
@@ -77,6 +147,8 @@ pub enum UnmergeableReason {
     Undecided,
     Refused,
     NotRebaseable,
+    /// Later changes of the base conflict with undoing it.
+    RevertConflict,
 }
 
 /// A pull request that cannot be merged.
@@ -90,6 +162,16 @@ pub struct UnmergeablePull {
     pub failing_checks: Vec<String>,
     /// GitHub's response, if it refused.
     pub response: Option<Box<GithubErrorResponse>>,
+    /// The paths that conflict, if they are known.
+    pub conflicts: Option<Box<ConflictReport>>,
+}
+
+/// The part of a local repository that is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DamagedItem {
+    Object,
+    Ref,
+    Head,
 }
 
 /// The reason why a call is not permitted.
@@ -101,6 +183,14 @@ pub enum DenialReason {
     WriteToken,
     /// The repository is not on the allow-list.
     Repository(RepoName),
+    /// The call has no token of the caller that could be passed on.
+    CallerToken,
+    /// The call is about no repository, and the app was given no installation.
+    InstallationNeeded,
+    /// The app is not installed for this owner, or no longer.
+    NotInstalled(String),
+    /// The app does not have this installation, or no longer.
+    InstallationGone(u64),
 }
 
 /// The kind of a request to GitHub. The meaning of a status depends on it.
@@ -126,6 +216,8 @@ pub struct GithubErrorResponse {
     pub limited: bool,
     /// The wait that GitHub requires.
     pub retry_after: Option<Duration>,
+    /// The page on which a person must authorise the token for an organisation.
+    pub sso_url: Option<Box<str>>,
 }
 
 /// The reason why GitHub could not be reached or its response could not be read.
@@ -159,6 +251,12 @@ pub enum Failure {
         /// The last known `mergeable_state`.
         state: Option<String>,
     },
+    /// The head of a branch is not the one that the caller expects.
+    BranchHeadMoved {
+        expected: String,
+        /// The current head, if it is known. An empty repository has none.
+        actual: Option<String>,
+    },
     Denied(DenialReason),
     /// This server's own rate limit is exceeded.
     Limited(Duration),
@@ -173,6 +271,10 @@ pub enum Failure {
     },
     /// The call was stopped before its change began.
     CallStopped(CallStopped),
+    /// The disk has no room for a change.
+    DiskFull(Cause),
+    /// A part of a local repository is missing or cannot be read.
+    Damaged(DamagedItem, Cause),
     /// Git, the database or the disk failed.
     Broken(&'static str, Cause),
 }

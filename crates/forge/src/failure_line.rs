@@ -180,6 +180,7 @@ mod tests {
             state: Some(String::from("dirty")),
             failing_checks: Vec::new(),
             response: None,
+            conflicts: None,
         });
         let arguments = r#"{"repo":"octo/cat","prNumber":7,"sha":"abcdef0"}"#;
         insta::assert_snapshot!(

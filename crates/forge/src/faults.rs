@@ -1,10 +1,11 @@
 //! Maps failures to codes. Beside `dialect/`, which declares them, no other file names a code.
 
+use crate::DiffSide;
 use crate::dialect::Github;
 use crate::dialect::codes;
 use crate::failure::{
-    DenialReason, Failure, GithubErrorResponse, MissingItem, RequestKind, UnmergeablePull,
-    UnmergeableReason, UnmetPrecondition, UnreachableReason,
+    DamagedItem, DenialReason, Failure, GithubErrorResponse, MissingItem, RequestKind,
+    UnmergeablePull, UnmergeableReason, UnmetPrecondition, UnreachableReason,
 };
 use candor_fault::{Cause, ClientText, Effect, Fault, Retry};
 use std::time::Duration;
@@ -14,6 +15,10 @@ pub const FOREIGN_WORDS_CHARS: usize = 300;
 
 /// The wait for a limit without an end: GitHub's documentation asks for at least a minute.
 const USUAL_WAIT: Duration = Duration::from_secs(60);
+
+/// The remedy for a full disk. The same call succeeds when there is room.
+pub(crate) const FREE_SPACE: &str =
+    "Free space on the disk of this server, or ask its owner to, then send the same call.";
 
 impl Failure {
     /// Returns the fault of this failure. `effect` is the effect of the call according to its mark. A code
@@ -28,6 +33,7 @@ impl Failure {
                 actual,
                 state,
             } => head_moved(expected, actual, state),
+            Failure::BranchHeadMoved { expected, actual } => branch_head_moved(expected, actual),
             Failure::Denied(denied) => denial(&denied),
             Failure::Limited(after) => codes::RateLimited
                 .fault()
@@ -37,10 +43,13 @@ impl Failure {
                 .after(after),
             Failure::GithubErrorResponse(response) => by_status(response, effect),
             Failure::Unreachable(reason, cause) => unreachable(reason, effect).with_cause(cause),
-            Failure::Empty => internal(Retry::AfterChange, Effect::None, "the repository is empty")
-                .with_remedy("Make a first commit with git, then send the call again."),
+            Failure::Empty => empty_repository(),
             Failure::Partly { done, rest } => partly(done, *rest),
             Failure::CallStopped(stopped) => stopped.into(),
+            Failure::DiskFull(cause) => internal(Retry::AfterChange, effect, "the disk is full")
+                .with_remedy(FREE_SPACE)
+                .with_cause(cause),
+            Failure::Damaged(item, cause) => damaged(item, effect).with_cause(cause),
             Failure::Broken(what, cause) => {
                 internal(Retry::after_cut(effect), effect, what).with_cause(cause)
             }
@@ -50,7 +59,39 @@ impl Failure {
 
 fn internal(retry: Retry, effect: Effect, reason: &'static str) -> Fault<Github> {
     let said = ClientText::from("Internal error: ").then(reason);
-    codes::Internal.fault(retry, effect).with_message(said)
+    internal_fault(retry, effect).with_message(said)
+}
+
+/// Returns an internal error whose remedy fits its effect. The remedy of its code is for an unknown one.
+pub(crate) fn internal_fault(retry: Retry, effect: Effect) -> Fault<Github> {
+    let fault = codes::Internal.fault(retry, effect);
+    match (effect, retry) {
+        (Effect::Unknown, _) => fault,
+        (Effect::None, Retry::SameCall) => {
+            fault.with_remedy("Nothing was changed. Send the same call again.")
+        }
+        (Effect::None, _) => fault.with_remedy(
+            "Nothing was changed. Ask the owner of this server: with `--log info` its log has the cause.",
+        ),
+        (Effect::Done, _) => {
+            fault.with_remedy("The change was made. Read the current state before the next call.")
+        }
+    }
+}
+
+fn empty_repository() -> Fault<Github> {
+    internal(Retry::AfterChange, Effect::None, "the repository is empty")
+        .with_remedy(
+            "Make a first commit with commit_changes (toolset `loop`) or with git, then send the call again.",
+        )
+}
+
+/// Appends a path. That of the root is empty.
+fn with_path(said: ClientText, path: &str) -> ClientText {
+    match path {
+        "" => said.then("the root directory"),
+        _ => said.quoting(path),
+    }
 }
 
 fn not_found(missing: &MissingItem) -> Fault<Github> {
@@ -59,27 +100,48 @@ fn not_found(missing: &MissingItem) -> Fault<Github> {
         MissingItem::Repository => said.then("the repository"),
         MissingItem::Branch(name) => said.then("the branch ").quoting(name),
         MissingItem::Revision(name) => said.then("the branch, tag or commit ").quoting(name),
-        MissingItem::Path(path) => said.then("the path ").quoting(path),
+        MissingItem::Path(path) if path.is_empty() => with_path(said, path),
+        MissingItem::Path(path) | MissingItem::PathInOtherCase { path, .. } => {
+            with_path(said.then("the path "), path)
+        }
         MissingItem::PullRequest(number) => said.then("the pull request #").number(*number),
+        MissingItem::Issue(number) => said.then("the issue #").number(*number),
+        MissingItem::IssueOrPull(number) => {
+            said.then("the issue or pull request #").number(*number)
+        }
+        MissingItem::LineComment(id) => said
+            .then("the comment ")
+            .number(*id)
+            .then(" on a line of this pull request"),
+        MissingItem::Job(id) => said.then("the job ").number(*id),
+        MissingItem::Run(id) => said.then("the workflow run ").number(*id),
+        MissingItem::Tag(name) => said.then("the tag ").quoting(name),
+        MissingItem::Account(name) => said.then("the account ").quoting(name),
     };
     let said = said.then(" does not exist, or the token cannot see it");
-    codes::NotFound.fault().with_message(said)
+    let fault = codes::NotFound.fault().with_message(said);
+    match missing {
+        MissingItem::PathInOtherCase { similar, .. } => fault
+            .with_remedy("Letter case counts: use one of the paths in `similar`.")
+            .with_facts(|facts| facts.similar = Some(similar.clone())),
+        _ => fault,
+    }
 }
 
 fn unmet_rule(unmet: &UnmetPrecondition) -> Fault<Github> {
     let said = ClientText::from("Validation error: ");
     let said = match unmet {
-        UnmetPrecondition::IsDirectory(path) => said
-            .quoting(path)
-            .then(" is a directory; use list_directory"),
-        UnmetPrecondition::NotADirectory(path) => said
-            .quoting(path)
-            .then(" is not a directory; use read_file"),
+        UnmetPrecondition::IsDirectory(path) => {
+            with_path(said, path).then(" is a directory; use list_directory")
+        }
+        UnmetPrecondition::NotADirectory(path) => {
+            with_path(said, path).then(" is not a directory; use read_file")
+        }
         UnmetPrecondition::IsSubmodule(path) => said
             .quoting(path)
             .then(" is a commit of another repository"),
         UnmetPrecondition::TooLarge { path, size, most } => {
-            let said = said.quoting(path).then(" is too large: ");
+            let said = with_path(said, path).then(" is too large: ");
             let said = match size {
                 Some(size) => said.number(*size).then(" bytes"),
                 None => said.then("its size is not known"),
@@ -124,12 +186,110 @@ fn unmet_rule(unmet: &UnmetPrecondition) -> Fault<Github> {
         UnmetPrecondition::NothingToCommit => {
             said.then("the branch has exactly these files already")
         }
+        UnmetPrecondition::NotText(path) => {
+            said.quoting(path).then(" is not UTF-8 text; use read_file")
+        }
+        UnmetPrecondition::NoSuchLines { path, total_lines } => said
+            .quoting(path)
+            .then(" does not have these lines; it has ")
+            .number(*total_lines as u64),
+        UnmetPrecondition::NotOneOccurrence { path, occurrences } => said
+            .then("the old text must occur exactly once in ")
+            .quoting(path)
+            .then(", and occurs ")
+            .number(*occurrences as u64)
+            .then(" times"),
+        UnmetPrecondition::NotAPlainFile(path) => said
+            .quoting(path)
+            .then(" is not a plain file, so it cannot be executable"),
+        UnmetPrecondition::DirectoryChanged(path) => said
+            .quoting(path)
+            .then(" is a directory; name its files one by one"),
+        UnmetPrecondition::PathExists(path) => said.quoting(path).then(" exists already"),
+        UnmetPrecondition::FirstCommitOfSeveral => said.then(
+            "the first commit of an empty repository on GitHub takes exactly one `write` without `executable`",
+        ),
+        UnmetPrecondition::NotOpen(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" is not open"),
+        UnmetPrecondition::NotMerged(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" was not merged, so there is nothing to revert"),
+        UnmetPrecondition::RevertExists(number) => said
+            .then("a pull request that reverts it is open already: #")
+            .number(*number),
+        UnmetPrecondition::EmptyReview => said.then(
+            "a review that does not approve needs a `body` or at least one of `comments`",
+        ),
+        UnmetPrecondition::OwnPull(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" is your own: you can comment on it, not approve it or request changes"),
+        UnmetPrecondition::ReviewerIsAuthor(name) => said
+            .quoting(name)
+            .then(" opened the pull request and cannot review it"),
+        UnmetPrecondition::LineOutsideDiff { path, line, side } => said
+            .then("line ")
+            .number(*line)
+            .then(match side {
+                DiffSide::Left => " before the change of ",
+                DiffSide::Right => " after the change of ",
+            })
+            .quoting(path)
+            .then(" is not part of the difference"),
+        UnmetPrecondition::MergeableNow(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" can be merged now; use merge_pull_request"),
+        UnmetPrecondition::IsDraft(number) => said
+            .then("the pull request #")
+            .number(*number)
+            .then(" is a draft, which is not merged automatically"),
+        UnmetPrecondition::IsPullRequest(number) => said
+            .then("#")
+            .number(*number)
+            .then(" is a pull request, not an issue; use get_pull_request or update_pull_request"),
+        UnmetPrecondition::NothingFailed => said.then("no job has failed there"),
+        UnmetPrecondition::DefaultBranch(branch) => said
+            .quoting(branch)
+            .then(" is the default branch, which is never deleted"),
+        UnmetPrecondition::RepositoryExists(repo) => said
+            .then("the repository ")
+            .quoting_at_most(&repo.to_string(), 256)
+            .then(" exists already"),
+        UnmetPrecondition::TagExists(tag) => said
+            .then("the tag ")
+            .quoting(tag)
+            .then(" exists already, and a tag is never moved"),
+        UnmetPrecondition::ReleaseExists(tag) => said
+            .then("the tag ")
+            .quoting(tag)
+            .then(" has a release already"),
+        UnmetPrecondition::NotATime(text) => said.quoting(text).then(" is not a time"),
     };
     let fault = codes::ValidationError.fault().with_message(said);
     match unmet {
-        UnmetPrecondition::PullExists(number) => {
+        UnmetPrecondition::PullExists(number) | UnmetPrecondition::RevertExists(number) => {
             fault.with_facts(|facts| facts.number = Some(*number))
         }
+        UnmetPrecondition::NoSuchLines { total_lines, .. } => fault
+            .with_remedy("Take lines from 1 to `total_lines`, the first not after the last.")
+            .with_facts(|facts| facts.total_lines = Some(*total_lines as u64)),
+        UnmetPrecondition::NotOneOccurrence { occurrences, .. } => fault
+            .with_remedy(
+                "Read the file with get_file_contents, then give an `old_text` that occurs once; line ends count.",
+            )
+            .with_facts(|facts| facts.occurrences = Some(*occurrences as u64)),
+        UnmetPrecondition::FirstCommitOfSeveral => {
+            fault.with_remedy("Write one file first, then commit the other changes.")
+        }
+        UnmetPrecondition::LineOutsideDiff { .. } => fault.with_remedy(
+            "Take a line that a patch of get_pull_request shows: `side: LEFT` for lines that were deleted, else RIGHT.",
+        ),
+        UnmetPrecondition::IsDraft(_) => fault
+            .with_remedy("Mark it ready with update_pull_request and `draft: false` first."),
         UnmetPrecondition::BranchMoved(_) => {
             fault.with_remedy("Read the branch as it is now, then commit again on top of it.")
         }
@@ -144,6 +304,7 @@ fn not_mergeable(unmergeable: UnmergeablePull) -> Fault<Github> {
         state,
         failing_checks,
         response,
+        conflicts,
     } = unmergeable;
     let said = ClientText::from("Pull request #").number(number);
     let said = match reason {
@@ -163,6 +324,9 @@ fn not_mergeable(unmergeable: UnmergeablePull) -> Fault<Github> {
         UnmergeableReason::NotRebaseable => {
             said.then(" is not mergeable by rebase: one of its commits conflicts")
         }
+        UnmergeableReason::RevertConflict => {
+            said.then(" cannot be reverted: later changes of its base branch conflict")
+        }
     };
     let message = response
         .as_ref()
@@ -176,6 +340,10 @@ fn not_mergeable(unmergeable: UnmergeablePull) -> Fault<Github> {
             facts.status = status;
             facts.mergeable_state = state;
             facts.failing_checks = Some(failing_checks).filter(|names| !names.is_empty());
+            if let Some(report) = conflicts {
+                facts.conflicts = report.conflicts;
+                facts.changed_on_both = report.changed_on_both;
+            }
         });
     match reason {
         UnmergeableReason::Undecided => {
@@ -194,6 +362,9 @@ fn not_mergeable(unmergeable: UnmergeablePull) -> Fault<Github> {
         UnmergeableReason::NotRebaseable => {
             fault.with_remedy("Take another `merge_method`, or resolve the conflicts first.")
         }
+        UnmergeableReason::RevertConflict => fault.with_remedy(
+            "Undo the change by hand: read the paths in `conflicts`, then use commit_changes on a branch.",
+        ),
         UnmergeableReason::Blocked | UnmergeableReason::Refused => fault,
     }
 }
@@ -204,6 +375,19 @@ fn head_moved(expected: String, actual: Option<String>, state: Option<String>) -
         .with_message("Head SHA does not match: the pull request has another head than expected")
         .with_facts(|facts| {
             facts.mergeable_state = state;
+            facts.expected = Some(expected);
+            facts.actual = actual;
+        })
+}
+
+fn branch_head_moved(expected: String, actual: Option<String>) -> Fault<Github> {
+    codes::HeadMismatch
+        .fault()
+        .with_message("Head SHA does not match: the branch has another head than expected")
+        .with_remedy(
+            "Read the branch at `actual`, then send the call with that as the expected head.",
+        )
+        .with_facts(|facts| {
             facts.expected = Some(expected);
             facts.actual = actual;
         })
@@ -226,6 +410,32 @@ fn denial(denied: &DenialReason) -> Fault<Github> {
                 "Use a repository that --repos admits, or ask the owner of this server.",
             )
         }
+        DenialReason::CallerToken => fault
+            .with_message("Permission denied: this server uses the caller's token for GitHub")
+            .with_remedy("Send a token for GitHub as `Authorization: Bearer …` with each request."),
+        DenialReason::InstallationNeeded => fault
+            .with_message(
+                "Permission denied: a GitHub app sees repositories through an installation, and a search names none",
+            )
+            .with_remedy(
+                "Name a repository with `fetch`, or ask the owner of this server to start it with --github-app-installation.",
+            ),
+        DenialReason::NotInstalled(owner) => {
+            let said = ClientText::from("Permission denied: the GitHub app is not installed for ")
+                .quoting_at_most(owner, 100)
+                .then(", or no longer");
+            fault
+                .with_message(said)
+                .with_remedy("Ask the owner of the repository to install the app, then call again.")
+        }
+        DenialReason::InstallationGone(number) => {
+            let said = ClientText::from("Permission denied: the GitHub app has no installation ")
+                .number(*number)
+                .then(", or no longer");
+            fault.with_message(said).with_remedy(
+                "Ask the owner of this server for the installation that --github-app-installation names.",
+            )
+        }
     }
 }
 
@@ -243,7 +453,7 @@ fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
     let words = response.message.as_deref();
     let with = |said: &'static str| with_words(ClientText::from(said), words);
     let fault = match status {
-        403 | 429 if response.limited => codes::RateLimited
+        403 | 429 if response.limited || status == 429 => codes::RateLimited
             .fault()
             .with_message(with("Rate limit exceeded: GitHub"))
             .after(response.retry_after.unwrap_or(USUAL_WAIT)),
@@ -251,6 +461,8 @@ fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
             .fault()
             .with_message(with("Permission denied: GitHub")),
         404 => not_found(&response.missing),
+        // Of a read only an empty repository is a conflict.
+        409 if response.step == RequestKind::Read => empty_repository(),
         422 => codes::ValidationError
             .fault()
             .with_message(with("Validation error: GitHub")),
@@ -259,6 +471,7 @@ fn by_status(response: GithubErrorResponse, effect: Effect) -> Fault<Github> {
     fault.with_facts(|facts| {
         facts.status = Some(status);
         facts.errors = response.errors.map(|errors| *errors);
+        facts.sso_url = response.sso_url.map(String::from);
     })
 }
 
@@ -270,25 +483,29 @@ fn other_status(
     effect: Effect,
 ) -> Fault<Github> {
     let (retry, effect) = match (status, step) {
-        (429, _) => (Retry::SameCall, Effect::None),
         (500.., RequestKind::Read) => (Retry::SameCall, Effect::None),
         (500.., RequestKind::Write | RequestKind::Merge) => (Retry::after_cut(effect), effect),
         _ => (Retry::AfterChange, Effect::None),
     };
     let said = ClientText::from("Internal error: GitHub answered ").number(status);
     let said = match status {
-        409 if step == RequestKind::Read => said.then(" (the repository is empty)"),
         410 => said.then(" (it is gone)"),
         451 => said.then(" (unavailable for legal reasons)"),
         _ => said,
     };
-    let fault = codes::Internal
-        .fault(retry, effect)
-        .with_message(with_words(said, words));
-    match status {
-        429 => fault.after(USUAL_WAIT),
-        _ => fault,
-    }
+    internal_fault(retry, effect).with_message(with_words(said, words))
+}
+
+fn damaged(item: DamagedItem, effect: Effect) -> Fault<Github> {
+    let item = match item {
+        DamagedItem::Object => "an object is missing or cannot be read",
+        DamagedItem::Ref => "a ref cannot be read",
+        DamagedItem::Head => "HEAD cannot be read",
+    };
+    let said = ClientText::from("Internal error: the repository is damaged: ").then(item);
+    internal_fault(Retry::AfterChange, effect)
+        .with_message(said)
+        .with_remedy("Ask the owner of this server to run `git fsck` in the repository.")
 }
 
 fn unreachable(reason: UnreachableReason, effect: Effect) -> Fault<Github> {
@@ -337,7 +554,7 @@ fn partly(done: &'static str, rest: Failure) -> Fault<Github> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RepoName;
+    use crate::{Conflict, ConflictKind, ConflictReport, RepoName};
     use candor_fault::Dialect as _;
     use candor_fault::{Answer, CallFacts, Form, Timestamp};
     use candor_street::CallStopped;
@@ -367,6 +584,7 @@ mod tests {
             )),
             limited: false,
             retry_after: None,
+            sso_url: None,
         }
     }
 
@@ -411,7 +629,7 @@ mod tests {
             assert_eq!(limited(None).wait(), Some(USUAL_WAIT));
             let plain = Failure::GithubErrorResponse(response(status, RequestKind::Read))
                 .fault(Effect::None);
-            assert!(!plain.is(codes::RateLimited));
+            assert_eq!(plain.is(codes::RateLimited), status == 429);
         }
     }
 
@@ -425,6 +643,13 @@ mod tests {
                 state: Some(String::from("blocked")),
                 failing_checks: vec![String::from("ci/test")],
                 response: Some(Box::new(response(405, RequestKind::Merge))),
+                conflicts: Some(Box::new(ConflictReport {
+                    conflicts: Some(vec![Conflict {
+                        path: text(),
+                        kind: ConflictKind::DeleteModify,
+                    }]),
+                    changed_on_both: Some(vec![text()]),
+                })),
             })
         };
         let missing = [
@@ -432,12 +657,24 @@ mod tests {
             MissingItem::Branch(text()),
             MissingItem::Revision(text()),
             MissingItem::Path(text()),
+            MissingItem::PathInOtherCase {
+                path: text(),
+                similar: vec![String::from("A")],
+            },
             MissingItem::PullRequest(7),
+            MissingItem::Issue(7),
+            MissingItem::IssueOrPull(7),
+            MissingItem::LineComment(7),
         ];
         let large = |size| UnmetPrecondition::TooLarge {
             path: text(),
             size,
             most: 5,
+        };
+        let outside = |side| UnmetPrecondition::LineOutsideDiff {
+            path: text(),
+            line: 9,
+            side,
         };
         let unmet = [
             UnmetPrecondition::IsDirectory(text()),
@@ -459,6 +696,30 @@ mod tests {
             UnmetPrecondition::PathConflict(text()),
             UnmetPrecondition::PathRefused(text()),
             UnmetPrecondition::NothingToCommit,
+            UnmetPrecondition::NotText(text()),
+            UnmetPrecondition::NoSuchLines {
+                path: text(),
+                total_lines: 3,
+            },
+            UnmetPrecondition::NotOneOccurrence {
+                path: text(),
+                occurrences: 2,
+            },
+            UnmetPrecondition::NotAPlainFile(text()),
+            UnmetPrecondition::DirectoryChanged(text()),
+            UnmetPrecondition::PathExists(text()),
+            UnmetPrecondition::FirstCommitOfSeveral,
+            UnmetPrecondition::NotOpen(7),
+            UnmetPrecondition::NotMerged(7),
+            UnmetPrecondition::RevertExists(7),
+            UnmetPrecondition::EmptyReview,
+            UnmetPrecondition::OwnPull(7),
+            UnmetPrecondition::ReviewerIsAuthor(text()),
+            outside(DiffSide::Left),
+            outside(DiffSide::Right),
+            UnmetPrecondition::MergeableNow(7),
+            UnmetPrecondition::IsDraft(7),
+            UnmetPrecondition::IsPullRequest(7),
         ];
         let reason = [
             UnmergeableReason::Conflict,
@@ -469,6 +730,7 @@ mod tests {
             UnmergeableReason::Undecided,
             UnmergeableReason::Refused,
             UnmergeableReason::NotRebaseable,
+            UnmergeableReason::RevertConflict,
         ];
         let unreachable = [
             UnreachableReason::Connect,
@@ -491,10 +753,20 @@ mod tests {
                 actual: Some(String::from("0123456")),
                 state: Some(String::from("clean")),
             },
+            Failure::BranchHeadMoved {
+                expected: String::from("abcdef0"),
+                actual: None,
+            },
             Failure::Limited(Duration::from_millis(1500)),
             Failure::Empty,
             Failure::CallStopped(CallStopped::TooLate),
-            Failure::Broken("the disk is full", secret()),
+            Failure::DiskFull(secret()),
+            Failure::Damaged(DamagedItem::Object, secret()),
+            Failure::Damaged(DamagedItem::Ref, secret()),
+            Failure::Damaged(DamagedItem::Head, secret()),
+            Failure::Missing(MissingItem::Path(String::new())),
+            Failure::Unmet(UnmetPrecondition::IsDirectory(String::new())),
+            Failure::Broken("git failed", secret()),
             Failure::Partly {
                 done: "the title was changed",
                 rest: Box::new(Failure::GithubErrorResponse(response(

@@ -15,6 +15,9 @@ const BRANCH: &str = "^[a-zA-Z0-9._/-]+$";
 /// A branch, with an owner before it if the head is in a fork.
 const HEAD: &str = "^([a-zA-Z0-9._-]+:)?[a-zA-Z0-9._/-]+$";
 
+/// A time in RFC 3339.
+const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$";
+
 /// The largest number that every JSON reader keeps exactly.
 pub(crate) const MAX_NUMBER: i64 = 9_007_199_254_740_991;
 
@@ -78,7 +81,23 @@ pub(crate) fn branch_to_write() -> Value {
 }
 
 pub(crate) fn new_branch() -> Value {
-    named("The branch to make")
+    let mut schema = named("The branch to make");
+    schema["not"] = json!({ "const": "HEAD" });
+    schema
+}
+
+pub(crate) fn branch_to_commit() -> Value {
+    named("The branch; it must exist unless the repository is empty")
+}
+
+/// Returns the schema of a revision that must be given.
+pub(crate) fn revision(description: &str) -> Value {
+    named(description)
+}
+
+/// Returns the schema of a branch by which a list is filtered.
+pub(crate) fn branch_filter(description: &str) -> Value {
+    named(description)
 }
 
 pub(crate) fn base() -> Value {
@@ -90,6 +109,14 @@ pub(crate) fn reference() -> Value {
 }
 
 pub(crate) fn head() -> Value {
+    head_of("The branch to merge, or owner:branch of a fork")
+}
+
+pub(crate) fn head_revision() -> Value {
+    head_of("A branch, tag or SHA; with owner: one of a fork")
+}
+
+fn head_of(description: &str) -> Value {
     let mut rules = ref_rules("([^:]*:)?");
     if let Some(rules) = rules.as_array_mut() {
         rules.push(rule(
@@ -102,7 +129,7 @@ pub(crate) fn head() -> Value {
         "maxLength": 140,
         "pattern": HEAD,
         "allOf": rules,
-        "description": "The branch to merge, or owner:branch of a fork"
+        "description": description
     })
 }
 
@@ -129,11 +156,19 @@ pub(crate) fn path(description: &str) -> Value {
 }
 
 pub(crate) fn directory() -> Value {
+    directory_or("A directory; \"\" is the root")
+}
+
+pub(crate) fn path_or_root() -> Value {
+    directory_or("A file or directory; \"\" is the root")
+}
+
+fn directory_or(description: &str) -> Value {
     json!({
         "type": "string",
         "maxLength": 500,
         "allOf": path_rules(),
-        "description": "A directory; \"\" is the root"
+        "description": description
     })
 }
 
@@ -148,6 +183,16 @@ pub(crate) fn text(least: u64, most: u64, description: &str) -> Value {
     }
     schema["description"] = json!(description);
     schema
+}
+
+/// Returns the schema of a time in RFC 3339.
+pub(crate) fn time(description: &str) -> Value {
+    json!({
+        "type": "string",
+        "maxLength": 40,
+        "pattern": TIME,
+        "description": format!("{description}, like 2025-10-12T15:49:21Z")
+    })
 }
 
 pub(crate) fn flag(description: &str) -> Value {
@@ -166,6 +211,21 @@ pub(crate) fn per_page() -> Value {
     json!({ "type": "integer", "minimum": 1, "maximum": 100, "description": "30 if absent" })
 }
 
+pub(crate) fn line_number(description: &str) -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": MAX_NUMBER, "description": description })
+}
+
+/// Returns the schema of a query for code. A query cannot name another repository.
+pub(crate) fn code_query() -> Value {
+    json!({
+        "type": "string",
+        "maxLength": 256,
+        "minLength": 1,
+        "not": { "pattern": "(^|[^a-zA-Z0-9_])([rR][eE][pP][oO]|[oO][rR][gG]|[uU][sS][eE][rR]|[oO][wW][nN][eE][rR]):" },
+        "description": "Words that all must occur; no repo:, org:, user: or owner:"
+    })
+}
+
 pub(crate) fn number() -> Value {
     json!({
         "type": "integer",
@@ -173,6 +233,45 @@ pub(crate) fn number() -> Value {
         "maximum": MAX_NUMBER,
         "description": "Number of the pull request"
     })
+}
+
+/// Returns the schema of a number that an issue or a pull request has.
+pub(crate) fn issue_number(description: &str) -> Value {
+    line_number(description)
+}
+
+/// Returns the schema of an id that a backend has given.
+pub(crate) fn id(description: &str) -> Value {
+    line_number(description)
+}
+
+/// Returns the schema of a query for issues. A query cannot name another repository.
+pub(crate) fn issue_query() -> Value {
+    code_query()
+}
+
+/// Returns the schema of a date with a time.
+pub(crate) fn moment(description: &str) -> Value {
+    json!({ "type": "string", "format": "date-time", "description": description })
+}
+
+/// Returns the schema of one name.
+pub(crate) fn name(description: &str) -> Value {
+    text(1, 100, description)
+}
+
+/// Returns the schema of a list of names.
+pub(crate) fn names(least: u64, description: &str) -> Value {
+    let mut schema = json!({
+        "type": "array",
+        "maxItems": 20,
+        "items": { "type": "string", "maxLength": 100, "minLength": 1 }
+    });
+    if least > 0 {
+        schema["minItems"] = json!(least);
+    }
+    schema["description"] = json!(description);
+    schema
 }
 
 /// Returns the schema of a tool's arguments: these members and no others.
@@ -190,6 +289,12 @@ pub(crate) fn arguments_at(required: &[&str], properties: Value) -> Value {
     let mut schema = arguments(required, properties);
     schema["not"] = json!({ "required": ["branch", "ref"] });
     schema
+}
+
+/// Returns the schema of a value that may be null. Clients that map schemas onto smaller dialects drop a
+/// list of types.
+pub(crate) fn nullable(kind: &str) -> Value {
+    json!({ "anyOf": [{ "type": kind }, { "type": "null" }] })
 }
 
 /// Returns the schema of an answer. Members are required unless `optional` names them.

@@ -1,12 +1,15 @@
-//! The trait of a backend. The tools are written once, against this trait.
+//! The trait of a backend. The tools are written once, against this trait. Its parts for the further
+//! toolsets are traits of their own, by subject.
 
 use crate::{
-    Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit, Directory, Failure, File,
-    MergeInstruction, MergedPull, NewFile, NewPullRequest, Paging, PullDetails, PullFilter,
-    PullPage, PullRequest, PullRequestChange, RepoName, Repository, RepositoryPage, Revision, Tree,
+    Branch, BranchPage, ChangeForge, CommitChecks, CommitPage, CreatedCommit, Directory,
+    DiscussionForge, Failure, File, HistoryForge, IssueForge, JobForge, MergeInstruction,
+    MergedPull, NewFile, NewPullRequest, Paging, PullDetails, PullFilter, PullPage, PullRequest,
+    PullRequestChange, ReleaseForge, RepoName, Repository, RepositoryForge, RepositoryPage,
+    Revision, Tree,
 };
 use candor_guard::Deadline;
-use candor_street::EffectMark;
+use candor_street::{CallerToken, EffectMark};
 use futures_util::future::BoxFuture;
 
 /// The future that a backend's method returns.
@@ -20,13 +23,40 @@ pub struct BackendContext {
     /// Must be set around every change: `begins` before the first irreversible step, `done` after the
     /// last, `undone` if it is certain that nothing was changed.
     pub mark: EffectMark,
+    /// The caller's own token for GitHub, if the server passes it on.
+    pub caller: Option<CallerToken>,
+    /// The repository of the call. An app has a token for each owner of repositories.
+    pub repo: Option<RepoName>,
+}
+
+impl BackendContext {
+    /// Returns the context of a call that has no caller's token and no repository.
+    pub fn new(deadline: Deadline, mark: EffectMark) -> BackendContext {
+        BackendContext {
+            deadline,
+            mark,
+            caller: None,
+            repo: None,
+        }
+    }
 }
 
 /// A backend with repositories: GitHub, or a directory of them.
 ///
 /// The future of a reading call is dropped if the call is cancelled. The future of a writing call is
 /// polled to its end after its mark has begun.
-pub trait Forge: Send + Sync + 'static {
+pub trait Forge:
+    HistoryForge
+    + ChangeForge
+    + DiscussionForge
+    + IssueForge
+    + JobForge
+    + RepositoryForge
+    + ReleaseForge
+    + Send
+    + Sync
+    + 'static
+{
     /// Searches repositories.
     fn search<'a>(
         &'a self,

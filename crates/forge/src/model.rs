@@ -1,8 +1,9 @@
 //! The data that tools and backends exchange: repositories, trees, commits, pull requests, checks.
 //! Full SHAs are 40 lowercase hex digits. Times are those of the backend, in RFC 3339.
 
-use crate::RepoName;
+use crate::{PullAttributes, RepoName, ReviewDecision};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A page of a long list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub struct Directory {
 pub struct File {
     /// The revision as the caller named it, else the default branch.
     pub at: String,
+    /// The SHA of the blob.
+    pub sha: String,
     pub bytes: Vec<u8>,
     pub url: String,
 }
@@ -110,7 +113,7 @@ pub struct Tree {
     /// True if entries are left out.
     pub truncated: bool,
     /// The entries in tree order, parents before children.
-    pub entries: Vec<TreeItem>,
+    pub entries: Arc<[TreeItem]>,
 }
 
 /// The author or committer of a commit. Each part may be missing.
@@ -204,6 +207,7 @@ pub struct PullRequest {
     pub url: String,
     /// The id in GraphQL.
     pub node_id: Option<String>,
+    pub attributes: PullAttributes,
 }
 
 /// A page of pull requests.
@@ -240,6 +244,18 @@ pub struct CommitCheck {
 pub struct CommitChecks {
     pub sha: String,
     pub checks: Vec<CommitCheck>,
+    /// The sources that refused to be read.
+    pub unavailable: Vec<CheckSource>,
+    /// True if a list ended before it was complete.
+    pub truncated: bool,
+}
+
+/// A source of checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckSource {
+    Statuses,
+    CheckRuns,
 }
 
 /// A pull request to open.
@@ -343,6 +359,8 @@ pub struct PullFileChange {
 pub struct PullDetails {
     /// Oldest first.
     pub reviews: Vec<Review>,
+    /// `None` if nobody has approved or requested changes.
+    pub review_decision: Option<ReviewDecision>,
     /// In the byte order of paths.
     pub files: Vec<PullFileChange>,
     /// True if reviews, files or patches are left out.

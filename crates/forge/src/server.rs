@@ -2,22 +2,25 @@
 
 use crate::allow_list::AllowList;
 use crate::attempts::Attempts;
-use crate::dialect::Github;
+use crate::dialect::{Github, is_full_disk};
 use crate::failure_line::{LineArguments, line};
+use crate::foreign_names::{tool_hint, with_hints};
 use crate::forge::{BackendContext, Forge};
 use crate::notes::ForgeNotes;
+use crate::token_digest::token_digest;
 use crate::write_log::{self, WriteLog};
-use crate::{DenialReason, Failure, RepoName, tools};
+use crate::{DenialReason, Failure, RepoName, ToolSelection, tools};
 use candor_fault::Dialect as _;
 use candor_fault::{Cause, Effect, Fault, Form, Receipt, Refusal};
 use candor_guard::{Deadline, Limiter, Quota};
 use candor_street::{
     CallContext, CallRecord, Clock, Era, FailureForm, JsonRef, Permit, Server, Tool, Tools,
 };
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// The deadline of a reading call.
@@ -48,8 +51,8 @@ pub struct Config {
     pub allow_writes: bool,
     pub repos: AllowList,
     pub failures: FailureForm,
-    /// True if the server offers the tools beyond the specification's fourteen.
-    pub extended: bool,
+    /// The tools that the server offers.
+    pub tools: ToolSelection,
     /// The maximum of entries of a tree.
     pub max_entries: usize,
     /// The limit of writes per minute and repository.
@@ -62,7 +65,7 @@ impl Default for Config {
             allow_writes: false,
             repos: AllowList::default(),
             failures: FailureForm::default(),
-            extended: false,
+            tools: ToolSelection::default(),
             max_entries: TREE_ENTRIES,
             writes_a_minute: WRITES_A_MINUTE,
         }
@@ -92,12 +95,10 @@ impl ForgeServer {
         clock: Arc<dyn Clock>,
     ) -> ForgeServer {
         let tools = Tools::new("candor-github", env!("CARGO_PKG_VERSION"));
-        let all = tools::all().into_iter();
-        let more = tools::extended().into_iter().filter(|_| config.extended);
         let quota = Quota::per_minute(config.writes_a_minute);
         let most = NonZeroUsize::new(MAX_LIMITED_REPOS).unwrap_or(NonZeroUsize::MIN);
         ForgeServer {
-            tools: all.chain(more).fold(tools, Tools::with),
+            tools: tools::selected(&config.tools).fold(tools, Tools::with),
             forge,
             config,
             limiter: Limiter::new(quota, most),
@@ -109,6 +110,7 @@ impl ForgeServer {
 
     /// Adds a log of writes. The configuration decides whether tools may write.
     pub fn with_write_log(mut self, log: Arc<dyn WriteLog>) -> ForgeServer {
+        self.forge.record_own_writes(Arc::clone(&log));
         self.attempts.log = Some(log);
         self
     }
@@ -123,9 +125,12 @@ impl ForgeServer {
         } else {
             READ_DEADLINE
         };
+        let arguments = cx.notes.line_arguments.get();
         BackendContext {
             deadline: Deadline::after(limit - MARGIN),
             mark: cx.mark.clone(),
+            caller: cx.call.peer.token.clone(),
+            repo: arguments.and_then(|arguments| arguments.repo().cloned()),
         }
     }
 
@@ -141,11 +146,24 @@ impl ForgeServer {
         let line = write_log::attempt(at, tool, &cx.call.peer, &cx.call.client, &shown);
         let effect = Effect::None;
         let recorded = self.attempts.record(&cx.notes.attempt, line).await;
-        recorded.map_err(|cause| Github::adopt(Refusal::Unrecorded { cause, effect }))
+        recorded.map_err(|cause| match is_full_disk(&cause) {
+            true => Failure::DiskFull(cause).fault(effect),
+            false => Github::adopt(Refusal::Unrecorded { cause, effect }),
+        })
+    }
+
+    /// Returns true if a tool takes the argument.
+    fn has_argument(&self, tool: &str, argument: &str) -> bool {
+        let tool = self.tools.get(tool);
+        let schema = tool.and_then(|tool| tool.input_schema().ok());
+        let schema: Option<Value> =
+            schema.and_then(|schema| serde_json::from_str(schema.text()).ok());
+        schema.is_some_and(|schema| schema["properties"].get(argument).is_some())
     }
 
     fn policy(
         &self,
+        cx: &CallContext<ForgeNotes>,
         tool: &Tool<Self>,
         repo: &RepoName,
         fork: Option<RepoName>,
@@ -156,10 +174,26 @@ impl ForgeServer {
             return Err(Failure::Denied(DenialReason::Repository(other.clone())));
         }
         if tool.writes() {
-            let limited = self.limiter.check(&repo.folded());
+            let key = limited_key(cx, repo);
+            let limited = self.limiter.check(&key);
             limited.map_err(|limited| Failure::Limited(limited.after))?;
+            let mut counted = cx
+                .notes
+                .counted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *counted = Some(key);
         }
         Ok(())
+    }
+}
+
+/// Returns the key of the limit that counts a write: the repository, for each caller apart if callers have
+/// tokens of their own.
+fn limited_key(cx: &CallContext<ForgeNotes>, repo: &RepoName) -> String {
+    match &cx.call.peer.token {
+        Some(token) => format!("{} {}", token_digest(token.secret()), repo.folded()),
+        None => repo.folded(),
     }
 }
 
@@ -199,6 +233,10 @@ impl Server for ForgeServer {
         &self.tools
     }
 
+    fn unknown_tool_advice(&self, name: &str) -> Option<String> {
+        tool_hint(name, |tool| self.tools.get(tool).is_some())
+    }
+
     fn form(&self, era: Era) -> Form {
         self.config.failures.form(era)
     }
@@ -228,7 +266,7 @@ impl Server for ForgeServer {
         arguments: JsonRef<'_>,
     ) -> Result<Permit, Fault<Github>> {
         if let Some(repo) = note_arguments(cx, arguments).repo() {
-            self.policy(tool, repo, fork(repo, arguments))
+            self.policy(cx, tool, repo, fork(repo, arguments))
                 .map_err(|failure| failure.fault(Effect::None))?;
         }
         if tool.writes() {
@@ -244,7 +282,11 @@ impl Server for ForgeServer {
         arguments: JsonRef<'_>,
     ) -> Fault<Github> {
         note_arguments(cx, arguments);
-        fault
+        let has_argument = |name: &str| self.has_argument(&cx.call.name, name);
+        match with_hints(fault.violations(), arguments, has_argument) {
+            Some(violations) => fault.with_violations(violations),
+            None => fault,
+        }
     }
 
     async fn record(
@@ -254,6 +296,15 @@ impl Server for ForgeServer {
         let Some(notes) = entry.notes else {
             return Ok(None);
         };
+        // A write that did nothing does not count.
+        let counted = notes
+            .counted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let (Some(key), Effect::None) = (counted, entry.effect) {
+            self.limiter.give_back(&key);
+        }
         let Some(of) = notes.attempt.number().await else {
             return Ok(None);
         };
@@ -261,6 +312,9 @@ impl Server for ForgeServer {
         self.attempts.append(ended.line(of)).await?;
         Ok(None)
     }
+
+    /// The line of a failure is the server's own.
+    const LOGS_FAILURES: bool = true;
 
     fn note(&self, entry: &CallRecord<'_, Github, ForgeNotes>) {
         // Only an answer has a line, not the outcome of a write that ends after it.

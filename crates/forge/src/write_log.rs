@@ -2,9 +2,12 @@
 //! anything is done or answered. The lines are a hash chain.
 
 use crate::dialect::Github;
+use crate::token_digest::caller_name;
 use candor_audit::{AppendError, Log, LogOptions, TornBytes};
 use candor_disk::{Disk, DiskFile, Open};
-use candor_fault::{Effect, MAX_VALUE_BYTES, Timestamp, ToolOutput, excerpt, iso_millis};
+use candor_fault::{
+    Cause, Effect, Fault, MAX_VALUE_BYTES, Timestamp, ToolOutput, excerpt, iso_millis,
+};
 use candor_street::{CallOutcome, CallRecord, ClientInfo, Clock, JsonKind, JsonRef, Peer};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -190,6 +193,9 @@ struct Attempt<'a> {
     kind: &'static str,
     tool: &'a str,
     credential: Option<&'a str>,
+    /// The caller, if callers have tokens of their own: the beginning of the token's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     client: Option<String>,
     arguments: &'a Value,
 }
@@ -212,9 +218,50 @@ pub(crate) fn attempt(
         kind: "attempt",
         tool,
         credential: peer.credential.as_deref(),
+        by: peer.token.as_ref().map(|token| caller_name(token.secret())),
         client: name.map(|name| name.chars().take(CLIENT_CHARS).collect()),
         arguments: shown,
     })
+}
+
+/// The tool and the client of a merge that the local backend makes by itself.
+const AUTO_MERGE_TOOL: &str = "merge_pull_request";
+const AUTO_MERGE_CLIENT: &str = "auto-merge";
+
+/// Returns the line of the attempt to merge without a call.
+pub(crate) fn auto_merge_attempt(at: Timestamp, arguments: &Value) -> Map<String, Value> {
+    object(Attempt {
+        v: VERSION,
+        at: iso_millis(at),
+        kind: "attempt",
+        tool: AUTO_MERGE_TOOL,
+        credential: None,
+        by: None,
+        client: Some(String::from(AUTO_MERGE_CLIENT)),
+        arguments,
+    })
+}
+
+/// Returns the outcome of a merge without a call.
+pub(crate) fn auto_merge_outcome(
+    at: Timestamp,
+    effect: Effect,
+    outcome: Result<Value, Fault<Github>>,
+) -> WriteOutcome {
+    let (answer, fault) = match outcome {
+        Ok(answer) => (serde_json::value::to_raw_value(&answer).ok(), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let fault = fault.as_ref();
+    WriteOutcome {
+        at: iso_millis(at),
+        tool: String::from(AUTO_MERGE_TOOL),
+        effect,
+        code: fault.map(|fault| fault.row().code.number()),
+        message: fault.map(Github::message),
+        cause: fault.and_then(Fault::cause).map(Cause::normalised),
+        answer,
+    }
 }
 
 /// The outcome of a call in the log.
@@ -225,6 +272,8 @@ pub(crate) struct WriteOutcome {
     effect: Effect,
     code: Option<i32>,
     message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Value>,
     answer: Option<Box<RawValue>>,
 }
 
@@ -254,6 +303,10 @@ impl WriteOutcome {
             effect: entry.effect,
             code: code.map(|row| row.code.number()),
             message,
+            cause: match &entry.outcome {
+                CallOutcome::Failed(fault) => fault.cause().map(Cause::normalised),
+                _ => None,
+            },
             answer,
         }
     }
@@ -289,11 +342,26 @@ fn short(value: JsonRef<'_>) -> Value {
     }
 }
 
-/// Returns the path of a file and the length of its content.
+/// Returns the path of a file and the length of its content; of a change also its operation and target, of a
+/// comment its line. A name stays as it is.
 fn short_file(file: JsonRef<'_>) -> Value {
-    let path = file.get("path").map(|path| path.to_value());
-    let content = file.get_or_null("content").as_str();
-    json!({ "path": path, "bytes": content.map(|content| content.len()) })
+    if file.as_str().is_some() {
+        return short(file);
+    }
+    let member = |name: &str| file.get(name).map(|value| value.to_value());
+    let length = |name: &str| file.get_or_null(name).as_str().map(|text| text.len());
+    match (member("op"), member("line")) {
+        (None, None) => json!({ "path": member("path"), "bytes": length("content") }),
+        (None, Some(line)) => {
+            json!({ "path": member("path"), "line": line, "bytes": length("body") })
+        }
+        (Some(op), _) => json!({
+            "op": op,
+            "path": member("path"),
+            "to": member("to"),
+            "bytes": length("content").or_else(|| length("new_text")),
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -387,11 +455,15 @@ mod tests {
             "repo": "a/b",
             "body": "x".repeat(600),
             "files": [{ "path": "a", "content": "secret" }],
+            "comments": [{ "path": "a", "line": 3, "body": "secret" }],
+            "labels": ["bug"],
         });
         let wanted = json!({
             "repo": "a/b",
             "body": { "omitted": "string", "bytes": 600 },
             "files": [{ "path": "a", "bytes": 6 }],
+            "comments": [{ "path": "a", "line": 3, "bytes": 6 }],
+            "labels": ["bug"],
         });
         assert_eq!(summary(IndexedText::from(&arguments).root()), wanted);
     }

@@ -1,8 +1,14 @@
-//! The program that the tests of the local backend start: it makes one change in the sample repository of
-//! a forge. Arguments: `merge-and-abort` or `commit`, and the directory of the forge.
+//! The program that the tests of the local backend start: it makes changes in the sample repository of a
+//! forge. Arguments: `merge-and-abort`, `commit` or `open`, and the directory of the forge; or `write-many`,
+//! the directory, a name for the process, and the numbers of writers and of commits that each makes.
 
 // The program fails like a test.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods
+)]
 
 use candor_fault::{Answer, Timestamp};
 use candor_forge::local::{ChangePoint, Identity};
@@ -12,6 +18,7 @@ use candor_street::{
 };
 use serde_json::{Map, Value, json};
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 fn main() {
@@ -31,6 +38,14 @@ fn main() {
                 json!({ "repo": "sample/hello", "branch": "main", "message": "m", "files": files });
             runtime.block_on(change(dir, None, "commit_files", &arguments));
         }
+        ["open", dir] => {
+            runtime.block_on(open(dir, None));
+            println!("opened");
+        }
+        ["write-many", dir, name, writers, commits] => {
+            let (writers, commits) = (writers.parse().unwrap(), commits.parse().unwrap());
+            runtime.block_on(write_many(dir, name, writers, commits));
+        }
         _ => panic!("unknown arguments: {arguments:?}"),
     }
 }
@@ -44,8 +59,10 @@ impl WriteLog for EmptyLog {
     }
 }
 
-/// Calls a tool of a server on this forge, and aborts the process at a point of the change.
-async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &Value) {
+type TestDispatcher = Arc<Dispatcher<ForgeServer>>;
+
+/// Opens the forge. Its process aborts at this point of a change.
+async fn open(dir: &str, abort: Option<ChangePoint>) -> TestDispatcher {
     let clock: Arc<dyn Clock> = Arc::new(|| Timestamp::from_second(1_770_091_506).unwrap());
     let identity = Identity {
         name: "Ada".to_owned(),
@@ -60,11 +77,16 @@ async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &V
     }));
     let config = Config {
         allow_writes: true,
+        writes_a_minute: NonZeroU32::MAX,
         ..Config::default()
     };
     let server = ForgeServer::new(Arc::new(forge), config, Arc::new(drop), Arc::clone(&clock));
     let server = server.with_write_log(Arc::new(EmptyLog));
-    let dispatcher = Dispatcher::new(server, clock, &MetricsHub::default()).unwrap();
+    Dispatcher::new(server, clock, &MetricsHub::default()).unwrap()
+}
+
+/// Calls a tool.
+async fn call(dispatcher: &TestDispatcher, tool: &str, arguments: &Value) -> Answer {
     let call = Call {
         target: Default::default(),
         name: tool.to_owned(),
@@ -80,12 +102,76 @@ async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &V
         held: Default::default(),
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let Err(pending) = dispatcher.begin(call, CancellationToken::new()) else {
-        panic!("a change waits for the disk");
-    };
-    pending.deliver(|answer| async move { drop(sender.send(answer)) });
-    match receiver.await.unwrap() {
-        Answer::Result(text) if !text.contains(r#""isError":true"#) => {}
-        answer => panic!("{answer:?}"),
+    match dispatcher.begin(call, CancellationToken::new()) {
+        Ok(answer) => answer,
+        Err(pending) => {
+            pending.deliver(|answer| async move { drop(sender.send(answer)) });
+            receiver.await.unwrap()
+        }
+    }
+}
+
+/// Makes one change and fails if it is not made.
+async fn change(dir: &str, abort: Option<ChangePoint>, tool: &str, arguments: &Value) {
+    let dispatcher = open(dir, abort).await;
+    let answer = call(&dispatcher, tool, arguments).await;
+    assert!(success(&answer).is_some(), "{answer:?}");
+}
+
+/// Returns the value that a call answers if it succeeds.
+fn success(answer: &Answer) -> Option<Value> {
+    match answer {
+        Answer::Result(text) if !text.contains(r#""isError":true"#) => {
+            let result: Value = serde_json::from_str(text).unwrap();
+            let text = result["content"][0]["text"].as_str().unwrap();
+            Some(serde_json::from_str(text).unwrap())
+        }
+        _ => None,
+    }
+}
+
+/// Commits with many writers at once, all on one branch, and prints the commits that were acknowledged. After
+/// each, the branch must have the writer's file with its last content.
+async fn write_many(dir: &str, name: &str, writers: usize, commits: usize) {
+    let dispatcher = open(dir, None).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for writer in 0..writers {
+        let (dispatcher, path) = (Arc::clone(&dispatcher), format!("{name}/{writer}"));
+        tasks.spawn(async move {
+            for number in 0..commits {
+                let sha = commit_until_made(&dispatcher, &path, number).await;
+                let read = json!({ "repo": "sample/hello", "path": path, "branch": "main" });
+                let answer = call(&dispatcher, "read_file", &read).await;
+                let content = success(&answer).map(|file| file["content"].clone());
+                assert_eq!(
+                    content,
+                    Some(json!(format!("{number}"))),
+                    "stale: {answer:?}"
+                );
+                println!("{sha}");
+            }
+        });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.unwrap();
+    }
+}
+
+/// Repeats a commit that was refused because another writer moved the branch.
+async fn commit_until_made(dispatcher: &TestDispatcher, path: &str, number: usize) -> String {
+    let files = [json!({ "path": path, "content": format!("{number}") })];
+    let commit =
+        json!({ "repo": "sample/hello", "branch": "main", "message": "m", "files": files });
+    loop {
+        let answer = call(dispatcher, "commit_files", &commit).await;
+        match (success(&answer), &answer) {
+            (Some(commit), _) => {
+                let sha = &commit["commit"]["sha"];
+                let sha = sha.as_str().or_else(|| commit["sha"].as_str());
+                return sha.unwrap_or_else(|| panic!("{commit}")).to_owned();
+            }
+            (None, Answer::Error(error)) if error.message.contains("moved") => {}
+            (None, answer) => panic!("{answer:?}"),
+        }
     }
 }

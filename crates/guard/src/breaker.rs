@@ -40,6 +40,16 @@ pub enum BreakerState {
     HalfOpen,
 }
 
+/// A change that the outcome of a call made to a breaker. A probe that fails changes nothing: the
+/// breaker was not closed, and it stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BreakerChange {
+    /// The system is left alone from now on.
+    Opened,
+    /// A probe has succeeded, and every call passes again.
+    Closed,
+}
+
 /// A circuit breaker around one system.
 #[derive(Debug)]
 pub struct Breaker {
@@ -111,7 +121,7 @@ impl Breaker {
         match &done {
             Err(error) if counts(error) => pass.failed(),
             _ => pass.succeeded(),
-        }
+        };
         Ok(done)
     }
 
@@ -124,28 +134,33 @@ impl Breaker {
         }
     }
 
-    fn settle(&self, epoch: u64, outcome: Outcome) {
+    fn settle(&self, epoch: u64, outcome: Outcome) -> Option<BreakerChange> {
         let mut state = self.lock();
         if state.epoch != epoch {
-            return;
+            return None;
         }
         match (state.circuit, outcome) {
             (Circuit::Closed { failures }, Outcome::Failure) => {
                 let failures = failures.saturating_add(1);
-                match failures < self.failures.get() {
-                    true => state.circuit = Circuit::Closed { failures },
-                    false => state.open(),
+                if failures >= self.failures.get() {
+                    state.open();
+                    return Some(BreakerChange::Opened);
                 }
+                state.circuit = Circuit::Closed { failures };
             }
             (Circuit::Closed { .. }, Outcome::Success) => {
                 state.circuit = Circuit::Closed { failures: 0 }
             }
             (Circuit::Probing, Outcome::Failure) => state.open(),
-            (Circuit::Probing, Outcome::Success) => state.turn(Circuit::Closed { failures: 0 }),
+            (Circuit::Probing, Outcome::Success) => {
+                state.turn(Circuit::Closed { failures: 0 });
+                return Some(BreakerChange::Closed);
+            }
             (Circuit::Probing, Outcome::None) => state.turn(Circuit::Untried),
             (Circuit::Closed { .. }, Outcome::None) => {}
             (Circuit::Open { .. } | Circuit::Untried, _) => {}
         }
+        None
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -183,13 +198,13 @@ pub struct BreakerPass<'a> {
 
 impl BreakerPass<'_> {
     /// Records that the system answered, even with a refusal.
-    pub fn succeeded(self) {
-        self.breaker.settle(self.epoch, Outcome::Success);
+    pub fn succeeded(self) -> Option<BreakerChange> {
+        self.breaker.settle(self.epoch, Outcome::Success)
     }
 
     /// Records that the system failed.
-    pub fn failed(self) {
-        self.breaker.settle(self.epoch, Outcome::Failure);
+    pub fn failed(self) -> Option<BreakerChange> {
+        self.breaker.settle(self.epoch, Outcome::Failure)
     }
 }
 
@@ -347,6 +362,10 @@ mod tests {
             Model::Closed { calls, row: 0 }
         }
 
+        fn is_closed(&self) -> bool {
+            matches!(self, Model::Closed { .. })
+        }
+
         fn enter(&mut self, call: usize, now: u64) -> Result<(), u64> {
             if let Model::Open { until } = self
                 && now >= *until
@@ -421,12 +440,22 @@ mod tests {
                 Event::Settle(..) if running.is_empty() => {}
                 Event::Settle(index, outcome) => {
                     let (call, pass) = running.remove(index.index(running.len()));
-                    match outcome {
+                    let was_closed = model.is_closed();
+                    let change = match outcome {
                         Outcome::Success => pass.succeeded(),
                         Outcome::Failure => pass.failed(),
-                        Outcome::None => drop(pass),
-                    }
+                        Outcome::None => {
+                            drop(pass);
+                            None
+                        }
+                    };
                     model.settle(call, outcome, now, limit);
+                    let expected = match (was_closed, model.is_closed()) {
+                        (true, false) => Some(BreakerChange::Opened),
+                        (false, true) => Some(BreakerChange::Closed),
+                        _ => None,
+                    };
+                    prop_assert_eq!(change, expected);
                 }
             }
         }

@@ -9,7 +9,7 @@ pub mod deadline;
 pub mod limiter;
 pub mod retry;
 
-pub use breaker::{Breaker, BreakerState};
+pub use breaker::{Breaker, BreakerChange, BreakerState};
 pub use deadline::Deadline;
 pub use limiter::{LimitExceeded, Limiter, Quota};
 pub use retry::Retrier;

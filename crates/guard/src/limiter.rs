@@ -96,6 +96,13 @@ impl Limiter {
         windows.peek(self.quota, self.max_keys.get(), key, Instant::now())
     }
 
+    /// Takes back the last pass of a key, whose call turned out to have done nothing.
+    pub fn give_back<K: Hash + ?Sized>(&self, key: &K) {
+        let key = self.hasher.hash_one(key);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.give_back(key);
+    }
+
     /// Returns the number of stored keys, never more than the bound.
     pub fn keys(&self) -> usize {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,6 +167,17 @@ impl Windows {
                     self.keys.remove(&key);
                 }
             }
+        }
+    }
+
+    fn give_back(&mut self, key: u64) {
+        let Some(window) = self.keys.get_mut(&key) else {
+            return;
+        };
+        window.passes.pop_back();
+        if window.passes.is_empty() {
+            self.by_last_pass.remove(&window.last);
+            self.keys.remove(&key);
         }
     }
 

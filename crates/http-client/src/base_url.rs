@@ -21,11 +21,11 @@ pub struct BaseUrl {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Origin {
-    encrypted: bool,
+pub(crate) struct Origin {
+    pub(crate) encrypted: bool,
     /// In lower case.
-    host: String,
-    port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 impl BaseUrl {
@@ -49,6 +49,19 @@ impl BaseUrl {
 
     pub fn is_encrypted(&self) -> bool {
         self.origin.encrypted
+    }
+
+    /// Returns true if the host is this machine.
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.origin.host)
+    }
+
+    pub(crate) fn has_host(&self, host: &str) -> bool {
+        self.origin.host == host
+    }
+
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        self.origin.port == port
     }
 
     /// Returns scheme, host and port. The port is left out if it is the scheme's default.
@@ -93,7 +106,7 @@ impl BaseUrl {
 
 impl Origin {
     /// Returns `None` if the URL has a user name, no host, or another scheme than `http` and `https`.
-    fn of(uri: &Uri) -> Option<Origin> {
+    pub(crate) fn of(uri: &Uri) -> Option<Origin> {
         let encrypted = match uri.scheme_str()? {
             "https" => true,
             "http" => false,
@@ -124,7 +137,7 @@ fn has_dot_segment(path: &str) -> bool {
     })
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback_ip = address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     is_loopback_ip || host == "localhost"

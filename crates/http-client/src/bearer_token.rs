@@ -3,6 +3,8 @@
 use hyper::header::HeaderValue;
 use std::fmt;
 
+const PREFIX: &str = "Bearer ";
+
 /// A bearer token. `Debug` shows nothing of it.
 #[derive(Clone)]
 pub struct BearerToken(HeaderValue);
@@ -13,10 +15,16 @@ impl BearerToken {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;
         }
-        let mut header = HeaderValue::from_str(&format!("Bearer {text}")).ok()?;
+        let mut header = HeaderValue::from_str(&format!("{PREFIX}{text}")).ok()?;
         // Keeps the token out of the header table of HTTP/2 and out of `Debug`.
         header.set_sensitive(true);
         Some(BearerToken(header))
+    }
+
+    /// Returns the token itself, for comparison with texts that must not contain it.
+    pub fn secret(&self) -> &str {
+        let header = self.0.to_str().unwrap_or_default();
+        header.strip_prefix(PREFIX).unwrap_or_default()
     }
 
     /// Returns the value of the header `Authorization`.
@@ -37,7 +45,7 @@ mod tests {
 
     #[test]
     fn only_visible_ascii_is_accepted() {
-        assert!(BearerToken::new("ghp_abc").is_some());
+        assert_eq!(BearerToken::new("ghp_abc").unwrap().secret(), "ghp_abc");
         for bad in ["", " ", "a b", "a\n", "ä", "a\u{7f}"] {
             assert!(BearerToken::new(bad).is_none(), "{bad:?}");
         }

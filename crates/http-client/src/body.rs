@@ -42,6 +42,14 @@ pub struct BoundedBody {
     pub truncated: bool,
 }
 
+/// The end of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyTail {
+    pub bytes: Bytes,
+    /// The length of the whole body.
+    pub length: u64,
+}
+
 /// The body of a response that has not been read yet.
 #[derive(Debug)]
 pub struct ResponseBody(Incoming);
@@ -77,6 +85,32 @@ impl ResponseBody {
     pub async fn read_available(mut self, max: usize) -> Bytes {
         let (bytes, _lost) = self.read_up_to(max).await;
         bytes.freeze()
+    }
+
+    /// Reads the body to its end and keeps its last `keep` bytes. More bytes than `max` are an error.
+    pub async fn read_tail(mut self, keep: usize, max: u64) -> Result<BodyTail, ExchangeError> {
+        let mut tail = BytesMut::new();
+        let mut length = 0;
+        while let Some(frame) = self.0.frame().await {
+            let frame = frame.map_err(|error| ExchangeError::after_connect(error.into()))?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            length += data.len() as u64;
+            if length > max {
+                return Err(ExchangeError::BodyTooLarge { limit: max });
+            }
+            tail.extend_from_slice(&data);
+            // Twice as much as is kept, so that bytes are moved seldom.
+            if tail.len() > 2 * keep {
+                tail = BytesMut::from(&tail[tail.len() - keep..]);
+            }
+        }
+        let start = tail.len().saturating_sub(keep);
+        Ok(BodyTail {
+            bytes: tail.freeze().slice(start..),
+            length,
+        })
     }
 
     /// Reads at most `max` bytes, and returns the error that ended the body early beside them.

@@ -1,5 +1,6 @@
 //! The client and its connections.
 
+use crate::public_address::CheckedResolver;
 use crate::{BaseUrl, ExchangeError, HttpSetupError, ResponseBody};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -37,21 +38,21 @@ pub type Sending<'a> =
 
 /// A client for one server.
 #[derive(Debug)]
-pub struct HttpClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct HttpClient(Client<HttpsConnector<HttpConnector<CheckedResolver>>, Full<Bytes>>);
 
 impl HttpClient {
     /// Creates a client that trusts the system's certificates. No connection is opened yet.
     pub fn new(base: &BaseUrl, options: ClientOptions) -> Result<HttpClient, HttpSetupError> {
-        let mut roots = RootCertStore::empty();
-        if base.is_encrypted() {
-            // Some of a system's certificates may be unreadable; one usable certificate is enough.
-            let loaded = rustls_native_certs::load_native_certs();
-            let (added, _ignored) = roots.add_parsable_certificates(loaded.certs);
-            if added == 0 {
-                return Err(HttpSetupError::NoCertificates);
-            }
-        }
-        HttpClient::trusting(roots, base, options)
+        HttpClient::trusting(system_roots(base)?, base, options, false)
+    }
+
+    /// Creates a client for downloads to which the server redirects: names without a public address are
+    /// refused, unless the server itself is on this machine.
+    pub fn for_downloads(
+        base: &BaseUrl,
+        options: ClientOptions,
+    ) -> Result<HttpClient, HttpSetupError> {
+        HttpClient::trusting(system_roots(base)?, base, options, !base.is_loopback())
     }
 
     /// Creates a client that trusts these certificates in PEM only. No connection is opened yet.
@@ -68,7 +69,7 @@ impl HttpClient {
         }
         match roots.is_empty() {
             true => Err(HttpSetupError::NoCertificates),
-            false => HttpClient::trusting(roots, base, options),
+            false => HttpClient::trusting(roots, base, options, false),
         }
     }
 
@@ -76,8 +77,10 @@ impl HttpClient {
         roots: RootCertStore,
         base: &BaseUrl,
         options: ClientOptions,
+        is_public_only: bool,
     ) -> Result<HttpClient, HttpSetupError> {
-        let mut tcp = HttpConnector::new();
+        let resolver = CheckedResolver::new(is_public_only);
+        let mut tcp = HttpConnector::new_with_resolver(resolver);
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.connect_timeout));
@@ -125,6 +128,20 @@ impl HttpClient {
         let response = response.map_err(ExchangeError::from_request)?;
         Ok(response.map(ResponseBody::new))
     }
+}
+
+/// Returns the certificates that the system trusts. A server without TLS needs none.
+fn system_roots(base: &BaseUrl) -> Result<RootCertStore, HttpSetupError> {
+    let mut roots = RootCertStore::empty();
+    if base.is_encrypted() {
+        // Some of a system's certificates may be unreadable; one usable certificate is enough.
+        let loaded = rustls_native_certs::load_native_certs();
+        let (added, _ignored) = roots.add_parsable_certificates(loaded.certs);
+        if added == 0 {
+            return Err(HttpSetupError::NoCertificates);
+        }
+    }
+    Ok(roots)
 }
 
 fn tls_config(roots: RootCertStore) -> Result<ClientConfig, HttpSetupError> {

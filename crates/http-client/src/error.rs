@@ -1,5 +1,6 @@
 //! Errors of the client, told apart by the types of the errors below them.
 
+use crate::public_address::PrivateAddress;
 use hyper_util::client::legacy;
 use std::error::Error;
 use std::{fmt, io};
@@ -49,6 +50,12 @@ impl ExchangeError {
             self,
             ExchangeError::InvalidRequest(_) | ExchangeError::Connect(_) | ExchangeError::Tls(_)
         )
+    }
+
+    /// Returns true if a host was refused because it has no public address.
+    pub fn is_private_address(&self) -> bool {
+        let is_private = |error: &(dyn Error + 'static)| error.is::<PrivateAddress>();
+        matches!(self, ExchangeError::Connect(source) if chain_contains(&**source, is_private))
     }
 
     /// Classifies an error that came instead of a response's head.

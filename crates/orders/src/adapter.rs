@@ -5,7 +5,7 @@ use crate::model::{
     CancelOrder, CreateOrder, CreateReturn, EntityQuery, FulfillOrder, UpdateOrder,
 };
 use candor_guard::Deadline;
-use candor_street::EffectMark;
+use candor_street::{EffectMark, MetricsHub};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -229,6 +229,10 @@ pub struct RequestContext {
     pub mark: EffectMark,
     /// The client that makes the call.
     pub client: String,
+    /// The tenant of the client, if the order system has several.
+    pub tenant: Option<String>,
+    /// The position in the caller's trace (W3C Trace Context).
+    pub trace_parent: Option<String>,
     /// Present for changes.
     pub key: Option<IdempotencyKey>,
 }
@@ -262,7 +266,16 @@ pub trait Adapter: Send + Sync + 'static {
     /// commit or a request that was already sent.
     fn call<'a>(&'a self, request: &'a Request, context: &'a RequestContext) -> AdapterFuture<'a>;
 
-    /// Returns true if the same key never makes the same change twice. Otherwise changes are never
-    /// retried.
+    /// Returns true if the outcome of a change is stored with its key, so that the same key never
+    /// makes the same change twice.
     fn keeps_keys(&self) -> bool;
+
+    /// Reports the load of the adapter to these metrics from now on.
+    fn report_to(&self, _metrics: &MetricsHub) {}
+
+    /// Returns true if a change whose answer was lost may be sent again with the same key. Other
+    /// changes are never retried.
+    fn may_repeat(&self, _change: &Request) -> bool {
+        self.keeps_keys()
+    }
 }

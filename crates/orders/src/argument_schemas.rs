@@ -68,7 +68,7 @@ fn email() -> Value {
     json!({ "maxLength": MAX_EMAIL, "pattern": EMAIL, "$ref": definition_pointer("line") })
 }
 
-fn quantity() -> Value {
+pub(crate) fn quantity() -> Value {
     json!({ "type": "integer", "minimum": 1, "maximum": MAX_QUANTITY })
 }
 

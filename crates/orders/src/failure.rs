@@ -50,6 +50,20 @@ pub enum OrderRule {
     Phone,
     /// An order holds a limited number of entries.
     EntryLimit,
+    /// An order holds a limited number of lines.
+    LineLimit,
+    /// A member that has two names is given under one of them.
+    Required,
+    /// A member that has two names is given once.
+    TwoNames,
+    /// A return has one form.
+    BesideReturn,
+    /// An update sets at least one member.
+    EmptyUpdate,
+    /// A page starts after a number of entities or after a cursor.
+    SkipAndCursor,
+    /// The reasons of a return fit into its note.
+    LongReasons,
 }
 
 /// An argument that breaks an [`OrderRule`].

@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, FinalFailure, RefusalReason};
 use crate::faults;
+use crate::guarded_adapter::BreakerEvent;
 use crate::{Corrections, OrderOperation};
 use candor_fault::Cause;
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ enum Event {
     Unavailable,
     Late,
     Omitted,
+    Breaker(BreakerEvent),
 }
 
 /// The last time that a line was written, and how often it has occurred since.
@@ -102,6 +104,19 @@ impl FailureLog {
         });
     }
 
+    /// Logs a breaker that a call has opened or closed. No two of these lines are equal, because a
+    /// suppressed one would leave the wrong state at the end of the log.
+    pub(crate) fn breaker(&self, operation: OrderOperation, client: &str, event: BreakerEvent) {
+        self.write(LogLine {
+            tool: operation.name(),
+            event: Event::Breaker(event),
+            code: None,
+            original_error: None,
+            client: client.to_owned(),
+            cause: String::new(),
+        });
+    }
+
     fn write(&self, line: LogLine) {
         let Some(repeated) = self.repetitions(&line) else {
             return;
@@ -144,6 +159,7 @@ impl FailureLog {
             Event::Unavailable => line!(warn, "the order system is unavailable"),
             Event::Late => line!(warn, "the order system gave up on a call"),
             Event::Omitted => line!(warn, "entities were left out of a page"),
+            Event::Breaker(event) => write_breaker(tool, &client, event),
         }
     }
 
@@ -172,6 +188,28 @@ impl FailureLog {
             recent.insert(line.clone(), first);
         }
         Some(0)
+    }
+}
+
+fn write_breaker(tool: &'static str, client: &str, event: BreakerEvent) {
+    let BreakerEvent {
+        breaker, openings, ..
+    } = event;
+    match event.is_open {
+        true => tracing::warn!(
+            breaker,
+            openings,
+            tool,
+            client,
+            "a breaker has opened: the order system is not called for a while"
+        ),
+        false => tracing::warn!(
+            breaker,
+            openings,
+            tool,
+            client,
+            "a breaker has closed: the order system answers again"
+        ),
     }
 }
 

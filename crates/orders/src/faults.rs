@@ -127,6 +127,26 @@ fn unsupported_part(part: UnsupportedPart) -> Fault<Orders> {
     })
 }
 
+/// Converts the failure of a change whose key the caller does not have. A retry of such a call is
+/// another change, so an unknown outcome must not invite one.
+pub(crate) fn fault_without_key(
+    failure: Failure,
+    effect: Effect,
+    own_key: String,
+) -> Fault<Orders> {
+    let fault = match failure {
+        Failure::TimedOut(cause) | Failure::Unavailable(_, cause) if effect == Effect::Unknown => {
+            let unknown = FinalFailure::Refusal(RefusalReason::OutcomeUnknown.into());
+            let fault = Failure::Final(Box::new(unknown), cause).fault(effect);
+            fault.with_message(
+                "Adapter error: the change may have been made, and the call had no idempotencyKey",
+            )
+        }
+        failure => failure.fault(effect),
+    };
+    fault.with_facts(|facts| facts.own_key = Some(own_key))
+}
+
 /// Adapts the remedy of a query's failure: a query has no key to send again.
 pub(crate) fn of_query(fault: Fault<Orders>) -> Fault<Orders> {
     let fault = fault.with_facts(|facts| facts.key = None);
@@ -154,7 +174,7 @@ pub(crate) fn rule_code(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
         | OrderRule::Instant
         | OrderRule::Cursor
         | OrderRule::Phone => codes::InvalidFormat,
-        OrderRule::ShippingAddress => codes::MissingField,
+        OrderRule::ShippingAddress | OrderRule::Required => codes::MissingField,
         OrderRule::Digits
         | OrderRule::Discount
         | OrderRule::Total
@@ -168,7 +188,13 @@ pub(crate) fn rule_code(rule: OrderRule) -> Raise<Orders, Fixed, Fixed> {
         | OrderRule::Lines
         | OrderRule::Outcome
         | OrderRule::Restock
-        | OrderRule::EntryLimit => codes::Validation,
+        | OrderRule::EntryLimit
+        | OrderRule::LineLimit
+        | OrderRule::TwoNames
+        | OrderRule::BesideReturn
+        | OrderRule::EmptyUpdate
+        | OrderRule::SkipAndCursor
+        | OrderRule::LongReasons => codes::Validation,
     }
 }
 
@@ -197,7 +223,7 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
         ),
         OrderRule::Total => (
             "total",
-            " is not what the lines come to",
+            " is not what the order comes to",
             "Leave the totals out, or compute them: prices less discounts, plus shipping, plus tax unless it is included.",
         ),
         OrderRule::Currency => (
@@ -247,7 +273,7 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
         ),
         OrderRule::Line => (
             "line",
-            " must be the number of a line of this SKU, and is needed if the SKU stands in several lines",
+            " must be the number of a line of this SKU, and is needed if several lines have the SKU",
             "Read the order with get-orders and send the `line` of one of its lines together with that line's SKU.",
         ),
         OrderRule::Lines => (
@@ -274,6 +300,41 @@ fn describe_rule(rule: OrderRule) -> (&'static str, &'static str, &'static str) 
             "maxItems",
             " would be more than 100 entries of the order",
             "An order holds at most 100 payments and 100 refunds; record further ones in the order's notes.",
+        ),
+        OrderRule::LineLimit => (
+            "maxItems",
+            " would be more than 500 lines of the order",
+            "Put the further lines into another order with create-sales-order.",
+        ),
+        OrderRule::Required => (
+            "required",
+            " is required",
+            "Add the field named in `details.field`, under its own name or the reference server's.",
+        ),
+        OrderRule::TwoNames => (
+            "names",
+            " is given twice, under two names",
+            "Send the member under one of its names.",
+        ),
+        OrderRule::BesideReturn => (
+            "names",
+            " cannot be combined with `return`",
+            "Send either `return`, or orderId, lineItems and outcome.",
+        ),
+        OrderRule::EmptyUpdate => (
+            "minProperties",
+            " has no member that can be changed",
+            "Send at least one member that is not ignored.",
+        ),
+        OrderRule::SkipAndCursor => (
+            "skip",
+            " cannot be combined with a cursor",
+            "Send either the skip or the cursor.",
+        ),
+        OrderRule::LongReasons => (
+            "maxLength",
+            " has reasons that are longer than a note",
+            "Send shorter reasons, or those of `lineItems.reason`.",
         ),
     }
 }
@@ -383,6 +444,16 @@ impl RefusalReason {
     }
 }
 
+impl FinalFailure {
+    /// Returns the identifier of a stored failure, for people who read the records.
+    pub(crate) fn identifier(&self) -> &str {
+        match self {
+            FinalFailure::Violation(wrong) => describe_rule(wrong.rule).0,
+            FinalFailure::Refusal(refused) => describe_reason(&refused.reason).0,
+        }
+    }
+}
+
 /// Returns the identifier that replaces one which must not be passed on.
 pub(crate) fn unnamed() -> String {
     describe_reason(&RefusalReason::BackendRefused).0.to_owned()
@@ -424,7 +495,7 @@ fn describe_reason(reason: &RefusalReason) -> (&str, &'static str, &'static str)
         RefusalReason::QuantityExceedsOpen => (
             "QUANTITY_EXCEEDS_OPEN",
             "the order has fewer open units of this SKU",
-            "Ask for no more than `details.context.available`, with a new idempotencyKey.",
+            "Cancel, ship or remove no more than `details.context.available` units, with a new idempotencyKey.",
         ),
         RefusalReason::InsufficientInventory => (
             "INSUFFICIENT_INVENTORY",
@@ -526,6 +597,8 @@ fn refusal(refused: OrderRefusal, retry: Retry, effect: Effect) -> Fault<Orders>
     let (name, what, mut remedy) = describe_reason(&refused.reason);
     let effect = match refused.reason {
         RefusalReason::InvalidAdapterResponse | RefusalReason::OutcomeUnknown => effect,
+        // Only the answer is gone.
+        RefusalReason::CustomerErased => Effect::Done,
         // A refused request has no effect.
         _ => Effect::None,
     };

@@ -8,12 +8,12 @@ use crate::{
 };
 use candor_fault::Effect;
 use candor_guard::retry::{RetryBudget, RetryPolicy};
-use candor_guard::{Breaker, BreakerState, Deadline, Retrier};
+use candor_guard::{Breaker, BreakerChange, BreakerState, Deadline, Retrier};
 use candor_street::{EffectMark, MetricsHub, Random};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The most time of a check whether the order system can be used.
@@ -50,12 +50,38 @@ impl Default for GuardConfig {
     }
 }
 
+/// The caller of a request.
+#[derive(Debug)]
+pub(crate) struct Caller<'a> {
+    pub(crate) client: &'a str,
+    pub(crate) tenant: Option<String>,
+    pub(crate) trace_parent: Option<String>,
+}
+
+/// A breaker with its name in logs and metrics.
+#[derive(Debug)]
+struct NamedBreaker {
+    name: &'static str,
+    breaker: Breaker,
+    /// How often it has opened.
+    openings: AtomicU64,
+}
+
+/// A breaker that has opened or closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BreakerEvent {
+    pub(crate) breaker: &'static str,
+    pub(crate) is_open: bool,
+    /// How often it has opened since the server started. No two events of a breaker are equal.
+    pub(crate) openings: u64,
+}
+
 /// An adapter with its guard.
 pub(crate) struct GuardedAdapter {
     adapter: Arc<dyn Adapter>,
     /// Queries and changes fail apart, for instance if a database can only be read.
-    query_breaker: Option<Breaker>,
-    change_breaker: Option<Breaker>,
+    query_breaker: Option<NamedBreaker>,
+    change_breaker: Option<NamedBreaker>,
     deadline: Duration,
     retry: Retrier,
     metrics: MetricsHub,
@@ -81,18 +107,29 @@ impl GuardedAdapter {
     ) -> GuardedAdapter {
         let pause = config.breaker_pause;
         let budget = RetryBudget::new(config.retry_percent, config.retry_floor);
-        let breaker = || {
-            let failures = config.breaker_failures;
-            failures.map(|failures| Breaker::new(failures, pause))
+        let breaker = |name| {
+            let failures = config.breaker_failures?;
+            metrics.set_breaker_open(name, false);
+            Some(NamedBreaker {
+                name,
+                breaker: Breaker::new(failures, pause),
+                openings: AtomicU64::new(0),
+            })
         };
+        adapter.report_to(&metrics);
         GuardedAdapter {
             adapter,
-            query_breaker: breaker(),
-            change_breaker: breaker(),
+            query_breaker: breaker("queries"),
+            change_breaker: breaker("changes"),
             deadline: config.deadline,
             retry: Retrier::new(config.retry, budget, move || random()),
             metrics,
         }
+    }
+
+    /// Returns the time that a call may take.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.deadline
     }
 
     /// Returns true if the order system stores final outcomes with their keys.
@@ -102,7 +139,8 @@ impl GuardedAdapter {
 
     /// Checks whether the order system can be used now.
     pub(crate) async fn readiness(&self) -> ServerReadiness {
-        let state = |breaker: &Option<Breaker>| breaker.as_ref().map(Breaker::state);
+        let state =
+            |named: &Option<NamedBreaker>| named.as_ref().map(|named| named.breaker.state());
         let checked = tokio::time::timeout(CHECK_TIMEOUT, self.adapter.readiness()).await;
         ServerReadiness {
             adapter: self.adapter.name(),
@@ -112,30 +150,34 @@ impl GuardedAdapter {
         }
     }
 
-    /// Sends a request, with as many attempts and as much time as the configuration allows.
+    /// Sends a request, with as many attempts and as much time as the configuration allows. Returns
+    /// the answer, and the breaker that it has opened or closed.
     pub(crate) async fn call(
         &self,
         request: &Request,
-        client: &str,
+        caller: Caller<'_>,
         key: Option<IdempotencyKey>,
         mark: &EffectMark,
-    ) -> Result<Response, Failure> {
+    ) -> (Result<Response, Failure>, Option<BreakerEvent>) {
         let tool = request.operation().name();
         let breaker = match request.operation().changes() {
             true => &self.change_breaker,
             false => &self.query_breaker,
         };
-        let pass = match breaker.as_ref().map(Breaker::enter).transpose() {
+        let entered = breaker.as_ref().map(|named| named.breaker.enter());
+        let pass = match entered.transpose() {
             Ok(pass) => pass,
             Err(open) => {
                 self.metrics.count_breaker_refusal(tool);
-                return Err(Failure::BreakerOpen(open.after));
+                return (Err(Failure::BreakerOpen(open.after)), None);
             }
         };
         let context = RequestContext {
             deadline: Deadline::after(self.deadline),
             mark: mark.clone(),
-            client: client.to_owned(),
+            client: caller.client.to_owned(),
+            tenant: caller.tenant,
+            trace_parent: caller.trace_parent,
             key,
         };
         let doubted = AtomicBool::new(false);
@@ -144,14 +186,35 @@ impl GuardedAdapter {
         let done = done.unwrap_or(Err(Failure::TimedOut(None)));
         let doubted = doubted.into_inner();
         let done = done.map_err(|failure| self.overall_failure(failure, request, mark, doubted));
-        match (&done, pass) {
+        let change = match (&done, pass) {
             // None of them is evidence about the order system.
             (_, None)
-            | (Err(Failure::CallStopped(_) | Failure::Waited(_) | Failure::Internal(..)), _) => {}
+            | (Err(Failure::CallStopped(_) | Failure::Waited(_) | Failure::Internal(..)), _) => {
+                None
+            }
             (Err(failure), Some(pass)) if failure.is_trouble() => pass.failed(),
             (_, Some(pass)) => pass.succeeded(),
+        };
+        let change = breaker.as_ref().zip(change);
+        (
+            done,
+            change.map(|(named, change)| self.count(named, change)),
+        )
+    }
+
+    /// Counts a breaker that has opened or closed.
+    fn count(&self, named: &NamedBreaker, change: BreakerChange) -> BreakerEvent {
+        let is_open = change == BreakerChange::Opened;
+        self.metrics.set_breaker_open(named.name, is_open);
+        let openings = match change {
+            BreakerChange::Opened => named.openings.fetch_add(1, Ordering::Relaxed) + 1,
+            BreakerChange::Closed => named.openings.load(Ordering::Relaxed),
+        };
+        BreakerEvent {
+            breaker: named.name,
+            is_open,
+            openings,
         }
-        done
     }
 
     /// Makes attempts until one is enough. Sets `doubted` if an attempt may have made its change
@@ -163,7 +226,7 @@ impl GuardedAdapter {
         doubted: &AtomicBool,
     ) -> Result<Response, Failure> {
         let operation = request.operation();
-        if operation.changes() && !self.adapter.keeps_keys() {
+        if operation.changes() && !self.adapter.may_repeat(request) {
             return self.attempt_once(request, context).await;
         }
         // The code of the last failure. It is counted as a retry only if another attempt follows.
@@ -217,7 +280,7 @@ impl GuardedAdapter {
         mark: &EffectMark,
         doubted: bool,
     ) -> Failure {
-        let is_keyless = request.operation().changes() && !self.adapter.keeps_keys();
+        let is_keyless = request.operation().changes() && !self.adapter.may_repeat(request);
         match failure {
             // This failure invites a retry, and nothing would prevent a second change.
             Failure::TimedOut(cause) | Failure::Unavailable(_, cause)

@@ -15,6 +15,7 @@ pub mod http;
 pub mod model;
 mod output_schemas;
 mod readiness;
+mod reference;
 mod server;
 pub mod sql;
 mod tools;
@@ -40,6 +41,7 @@ pub use model::{
     EntityQuery, Filters, MAX_ENTRIES, MAX_LINES, MAX_NOTES, MAX_PAGE_SIZE, MAX_TEXT, PAGE_DEFAULT,
 };
 pub use readiness::ServerReadiness;
+pub use reference::MAX_SKIP;
 pub use server::{
-    CALLS_A_MINUTE, CALLS_IN_FLIGHT, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE,
+    CALLS_A_MINUTE, CALLS_IN_FLIGHT, Compat, Config, MAX_LIMITED, OrdersServer, TOOL_CALLS_A_MINUTE,
 };

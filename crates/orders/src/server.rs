@@ -4,7 +4,7 @@ use crate::clients::{CallsInFlight, Client, ClientDirectory, RateLimits, RateQuo
 use crate::dialect::{Orders, with_key_state};
 use crate::failure_log::FailureLog;
 use crate::faults::{of_query, unnamed, with_rule_remedy};
-use crate::guarded_adapter::{GuardConfig, GuardedAdapter};
+use crate::guarded_adapter::{Caller, GuardConfig, GuardedAdapter};
 use crate::{
     Adapter, Failure, IdempotencyKey, MissingScope, OrderOperation, RefusalReason, Request,
     Response, ServerReadiness, tools,
@@ -46,6 +46,13 @@ const DEFAULT_CLIENT: &str = "default";
 /// Replaces a known secret in a log.
 const HIDDEN: &str = "[hidden]";
 
+/// The forms of calls that are accepted beside our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// Those of the public reference server.
+    Reference,
+}
+
 /// The configuration of the server.
 #[derive(Clone)]
 pub struct Config {
@@ -59,6 +66,8 @@ pub struct Config {
     pub guard: GuardConfig,
     /// The clients, if callers are told apart by their tokens.
     pub clients: Option<Arc<ClientDirectory>>,
+    /// Other forms of calls that are accepted.
+    pub compat: Option<Compat>,
     /// Texts that must not reach a log: passwords and tokens of the order system.
     pub secrets: Vec<String>,
 }
@@ -72,6 +81,7 @@ impl Default for Config {
             calls_in_flight: Some(CALLS_IN_FLIGHT),
             guard: GuardConfig::default(),
             clients: None,
+            compat: None,
             secrets: Vec::new(),
         }
     }
@@ -85,6 +95,7 @@ impl fmt::Debug for Config {
             .field("tool_calls_a_minute", &self.tool_calls_a_minute)
             .field("calls_in_flight", &self.calls_in_flight)
             .field("guard", &self.guard)
+            .field("compat", &self.compat)
             .finish_non_exhaustive()
     }
 }
@@ -98,6 +109,8 @@ pub struct OrdersServer {
     rates: RateLimits,
     in_flight: Option<CallsInFlight>,
     clients: Option<Arc<ClientDirectory>>,
+    compat: Option<Compat>,
+    random: Random,
     secrets: Vec<String>,
     log: FailureLog,
     metrics: MetricsHub,
@@ -118,8 +131,15 @@ impl OrdersServer {
         // in it.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         OrdersServer {
-            tools: tools::all().into_iter().fold(tools, Tools::with),
-            guarded: GuardedAdapter::new(adapter, &config.guard, random, metrics.clone()),
+            tools: tools::all(config.compat)
+                .into_iter()
+                .fold(tools, Tools::with),
+            guarded: GuardedAdapter::new(
+                adapter,
+                &config.guard,
+                Arc::clone(&random),
+                metrics.clone(),
+            ),
             failures: config.failures,
             quotas: RateQuotas {
                 calls: config.calls_a_minute,
@@ -128,6 +148,8 @@ impl OrdersServer {
             rates: RateLimits::new(most),
             in_flight: config.calls_in_flight.map(CallsInFlight::new),
             clients: config.clients,
+            compat: config.compat,
+            random,
             secrets,
             log: FailureLog::default(),
             metrics,
@@ -148,8 +170,19 @@ impl OrdersServer {
             client: client.to_owned(),
             key,
         });
-        let response = self.guarded.call(request, client, key, &cx.mark).await;
+        let caller = Caller {
+            client,
+            tenant: self
+                .client(&cx.call.peer)
+                .and_then(|own| own.tenant.clone()),
+            trace_parent: cx.call.peer.trace_parent.clone(),
+        };
+        let call = self.guarded.call(request, caller, key, &cx.mark);
+        let (response, breaker) = call.await;
         self.report(request.operation(), client, &response);
+        if let Some(breaker) = breaker {
+            self.log.breaker(request.operation(), client, breaker);
+        }
         response
     }
 
@@ -177,6 +210,26 @@ impl OrdersServer {
                 self.log.failed(operation, client, failure, hide);
             }
         }
+    }
+
+    /// Returns the other forms of calls that are accepted.
+    pub(crate) fn compat(&self) -> Option<Compat> {
+        self.compat
+    }
+
+    /// Returns the time that a call may take.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.guarded.deadline()
+    }
+
+    /// Returns a key for a change whose call has none, in the form of a UUID.
+    pub(crate) fn new_key(&self) -> String {
+        let drawn = (u128::from((self.random)()) << 64) | u128::from((self.random)());
+        let fixed_bits = (0xf000 << 64) | (0xc << 60);
+        let versioned = (drawn & !fixed_bits) | (0x4000 << 64) | (0x8 << 60);
+        let digits = format!("{versioned:032x}");
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+        parts.map(|part| digits[part].to_owned()).join("-")
     }
 
     /// Checks whether the order system can be used now.

@@ -34,6 +34,8 @@ pub enum StartError {
     NotFound { program: String },
     /// The program exists, but the system refused to start it.
     NotStarted { program: String, source: io::Error },
+    /// The program exists, but not among the paths that the process may read.
+    NotReadable { program: PathBuf },
     /// The machine offers less than [`Spec::least`](crate::Spec::least). Nothing was started.
     Weaker { wanted: Level, offer: Box<Offer> },
     /// A path of [`Spec::write`](crate::Spec::write) does not exist or is a link.
@@ -100,6 +102,11 @@ impl fmt::Display for StartError {
             StartError::NotStarted { program, source } => {
                 write!(f, "{program:?} could not be started: {source}")
             }
+            StartError::NotReadable { program } => write!(
+                f,
+                "the program {} lies outside of the paths that commands may read",
+                program.display()
+            ),
             StartError::Weaker { wanted, offer } => {
                 let level = offer.level;
                 write!(

@@ -10,6 +10,7 @@
 
 use crate::error::StartError;
 use crate::job::{Grant, OsText, Right};
+use crate::paths::ResolvedPath;
 use crate::spec::DEVICES;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,11 +18,11 @@ use std::path::{Path, PathBuf};
 /// The maximum number of grants for one process, and of hidden paths in what it may read.
 pub const MAX_GRANTS: usize = 16_384;
 
-/// The paths that grants are computed from, absolute and canonical.
+/// The paths that grants are computed from, absolute and free of links.
 pub(crate) struct GrantBuilder<'a> {
     pub(crate) cwd: &'a Path,
-    pub(crate) read: &'a [PathBuf],
-    pub(crate) write: &'a [PathBuf],
+    pub(crate) read: &'a [ResolvedPath],
+    pub(crate) write: &'a [ResolvedPath],
     pub(crate) hide: &'a BTreeSet<PathBuf>,
     pub(crate) max_grants: usize,
 }
@@ -42,23 +43,20 @@ impl GrantBuilder<'_> {
         if self.contains_hidden(self.cwd) {
             all.push(grant(self.cwd, Right::List));
         }
-        Ok(all)
+        Ok(without_covered(all))
     }
 
     /// Grants a path without the hidden paths in it. A missing path is skipped.
     fn grant_path(
         &self,
-        path: &Path,
+        path: &ResolvedPath,
         right: Right,
         all: &mut Vec<Grant>,
     ) -> Result<(), StartError> {
-        let Ok(path) = path.canonicalize() else {
-            return Ok(());
+        let mut todo = match &path.real {
+            Some(real) if !self.is_hidden(real) => vec![real.clone()],
+            _ => return Ok(()),
         };
-        if self.is_hidden(&path) {
-            return Ok(());
-        }
-        let mut todo = vec![path];
         while let Some(path) = todo.pop() {
             if self.hide.contains(&path) {
                 continue;
@@ -96,6 +94,29 @@ impl GrantBuilder<'_> {
     }
 }
 
+/// Leaves out what another grant covers: a grant holds for everything below its path, and whoever may write
+/// may read. Each grant costs four system calls.
+fn without_covered(all: Vec<Grant>) -> Vec<Grant> {
+    let paths_of = |right: Right| -> BTreeSet<PathBuf> {
+        let of_right = all.iter().filter(|grant| grant.right == right);
+        of_right.map(|grant| grant.path.path().to_owned()).collect()
+    };
+    let (written, read) = (paths_of(Right::Write), paths_of(Right::Read));
+    let is_covered = |grant: &Grant| {
+        let mut above = grant.path.path().ancestors().skip(1);
+        match grant.right {
+            Right::Write => above.any(|path| written.contains(path)),
+            Right::Read => {
+                written.contains(grant.path.path())
+                    || above.any(|path| written.contains(path) || read.contains(path))
+            }
+            Right::List | Right::Device => false,
+        }
+    };
+    let kept = all.iter().filter(|grant| !is_covered(grant));
+    kept.cloned().collect()
+}
+
 fn grant(path: &Path, right: Right) -> Grant {
     Grant {
         path: OsText::from(path.to_path_buf()),
@@ -106,6 +127,7 @@ fn grant(path: &Path, right: Right) -> Grant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::{Links, PathResolver};
     use proptest::prelude::*;
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -119,6 +141,11 @@ mod tests {
         }
     }
 
+    fn resolve(paths: &[PathBuf]) -> Vec<ResolvedPath> {
+        let resolved = PathResolver::default().resolve_all(paths, &mut Links::new());
+        resolved.unwrap()
+    }
+
     fn granted(
         base: &Path,
         read: &[&str],
@@ -128,8 +155,8 @@ mod tests {
         let paths = |names: &[&str]| names.iter().map(|name| base.join(name)).collect::<Vec<_>>();
         let builder = GrantBuilder {
             cwd: &base.join("work"),
-            read: &paths(read),
-            write: &paths(write),
+            read: &resolve(&paths(read)),
+            write: &resolve(&paths(write)),
             hide: &paths(hide).into_iter().collect(),
             max_grants: 20,
         };
@@ -171,7 +198,7 @@ mod tests {
             let hide: BTreeSet<PathBuf> = hide.iter().map(|path| base.join("work").join(path)).collect();
             let builder = GrantBuilder {
                 cwd: &base.join("work"),
-                read: &[base.join("work")],
+                read: &resolve(&[base.join("work")]),
                 write: &[],
                 hide: &hide,
                 max_grants: 1000,
@@ -202,7 +229,6 @@ mod tests {
             "Read work/a",
             "Read work/d/e",
             "Read work/f",
-            "Read work/w",
             "Write work/w",
         ];
         assert_eq!(lines, expected.map(String::from).into());
@@ -232,13 +258,24 @@ mod tests {
             &["home/own", "home/w/s"],
         )
         .unwrap();
-        let expected = [
-            "Read home/f",
-            "Read home/tool",
-            "Read home/w/t",
-            "Write home/w/t",
-        ];
+        let expected = ["Read home/f", "Read home/tool", "Write home/w/t"];
         assert_eq!(lines, expected.map(String::from).into());
+    }
+
+    #[test]
+    fn a_path_in_a_granted_directory_needs_no_grant() {
+        let (_base, base) = base();
+        let files = ["work/a/b", "work/w/x/y", "tool/bin/x", "tool/lib/y"];
+        make(&base, &files.map(String::from));
+        symlink("tool/bin", base.join("bin")).unwrap();
+        let lines = granted(
+            &base,
+            &["bin", "tool", "work", "work/w/x", "tool/lib"],
+            &["work/w", "work/w/x"],
+            &[],
+        );
+        let expected = ["Read tool", "Read work", "Write work/w"];
+        assert_eq!(lines.unwrap(), expected.map(String::from).into());
     }
 
     #[test]

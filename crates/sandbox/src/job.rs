@@ -104,6 +104,8 @@ pub(crate) enum StageMessage {
     Ended {
         exit_code: Option<i32>,
         signal: Option<i32>,
+        /// True if process 1 has no child left, so that nothing but itself is in its namespace.
+        is_alone: bool,
     },
 }
 

@@ -21,6 +21,7 @@ mod grants;
 mod helper;
 mod job;
 mod level;
+mod paths;
 mod probe;
 mod program;
 mod proxy;
@@ -38,4 +39,4 @@ pub use proxy::{
     Resolve, SystemResolver, is_public,
 };
 pub use spec::{Helper, Limits, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, Network, SYSTEM_PATHS, Spec};
-pub use start::{Running, StopHandle, start};
+pub use start::{Running, Standby, StopHandle, stand_by, start, start_with};

@@ -8,7 +8,7 @@ use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetA
 /// Carries out the whole set-up in a child process that runs no command. Changes nothing.
 pub fn probe(helper: &Helper) -> Offer {
     let job = empty_job(helper, Level::None);
-    let tried = hand_over(job, helper, true).map(|running| {
+    let tried = hand_over(job, helper, None, true).map(|running| {
         let held = running.held().clone();
         drop(running);
         held

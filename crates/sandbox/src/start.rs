@@ -6,16 +6,15 @@ use crate::grants::{GrantBuilder, MAX_GRANTS};
 use crate::helper::Stage;
 use crate::job::{Job, OsText, StartFailure, WardenMessage, receive, send_with};
 use crate::level::{Held, Level, Offer};
+use crate::paths::{Links, PathResolver};
 use crate::program;
 use crate::spec::{Helper, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, Spec};
-use crate::tree::{TreePlan, plan, resolve_existing, top_paths};
+use crate::tree::{TreePlan, plan, top_paths};
 use std::fs::File;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,8 +26,27 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The maximum time limit of a process.
 const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
+/// A helper process that waits for a specification, so that a later start need not wait for it. Dropping it
+/// ends it.
+#[derive(Debug)]
+pub struct Standby(Warden);
+
+/// Starts a helper process ahead of time. Returns `None` if that fails; the start itself then reports why.
+pub fn stand_by(helper: &Helper) -> Option<Standby> {
+    Warden::start(helper).ok().map(Standby)
+}
+
 /// Starts a process at the best level that the machine offers. It runs when this function returns.
 pub fn start(spec: &Spec, helper: &Helper) -> Result<Running, StartError> {
+    start_with(spec, helper, None)
+}
+
+/// Starts a process like [`start`], with a helper process that waits already.
+pub fn start_with(
+    spec: &Spec,
+    helper: &Helper,
+    standby: Option<Standby>,
+) -> Result<Running, StartError> {
     check_form(spec)?;
     let name = spec.argv.first().map_or("", String::as_str);
     let path = spec.env.iter().rev().find(|(name, _)| name == "PATH");
@@ -36,35 +54,49 @@ pub fn start(spec: &Spec, helper: &Helper) -> Result<Running, StartError> {
     let program = program::find(name, &spec.cwd, path).ok_or_else(|| StartError::NotFound {
         program: name.to_owned(),
     })?;
-    let hide: Vec<PathBuf> = spec
-        .hide
-        .iter()
-        .map(|path| resolve_existing(path))
-        .collect();
+    // The helper process starts while the paths are resolved.
+    let standby = standby.or_else(|| stand_by(helper));
+    let mut resolver = PathResolver::default();
+    let mut links = Links::new();
+    let write = resolver.resolve_all(&spec.write, &mut links)?;
+    let read = resolver.resolve_all(&spec.read, &mut links)?;
+    let hide = spec.hide.iter();
+    let hide = hide.map(|path| resolver.resolve_existing(path));
+    let hide = top_paths(hide.collect());
     let grants = GrantBuilder {
         cwd: &spec.cwd,
-        read: &spec.read,
-        write: &spec.write,
-        hide: &top_paths(hide.iter().cloned().collect()),
+        read: &read,
+        write: &write,
+        hide: &hide,
         max_grants: MAX_GRANTS,
     };
     let mut limits = spec.limits;
     limits.time = limits.time.map(|time| time.min(MAX_TIME));
     let env = spec.env.iter();
+    let grants = grants.build()?;
+    // Programs that are hidden are not offered to be read.
+    let real = resolver.resolve_existing(&program);
+    let is_known = real.ancestors().any(|above| hide.contains(above))
+        || grants
+            .iter()
+            .any(|grant| real.starts_with(grant.path.path()));
     let job = Job {
-        program: Some(program.into()),
+        program: Some(program.clone().into()),
         argv: spec.argv.clone(),
         env: env
             .map(|(name, value)| (name.clone(), OsText(value.clone())))
             .collect(),
         cwd: spec.cwd.clone().into(),
-        grants: grants.build()?,
-        tree: plan(&spec.read, &spec.write, &hide)?,
+        grants,
+        tree: plan(&read, &write, &hide, links)?,
         network: spec.network.clone(),
         limits,
         ..empty_job(helper, spec.least)
     };
-    hand_over(job, helper, spec.merge_output)
+    hand_over(job, helper, standby, spec.merge_output).map_err(|error| match error {
+        StartError::NotStarted { .. } if !is_known => StartError::NotReadable { program },
+        error => error,
+    })
 }
 
 /// Returns a job that only tries the set-up.
@@ -90,10 +122,11 @@ pub(crate) fn empty_job(helper: &Helper, least: Level) -> Job {
     }
 }
 
-/// Starts the warden, hands over the job and waits until the process runs.
+/// Starts the warden unless it waits already, hands over the job and waits until the process runs.
 pub(crate) fn hand_over(
     mut job: Job,
     helper: &Helper,
+    mut standby: Option<Standby>,
     merge_output: bool,
 ) -> Result<Running, StartError> {
     let at = |step| move |source| StartError::Io { step, source };
@@ -109,7 +142,10 @@ pub(crate) fn hand_over(
     };
     let files = [stdin_far.as_fd(), stdout_far.as_fd(), stderr_far.as_fd()];
     let (warden, held) = loop {
-        let mut warden = Warden::start(helper).map_err(at(SetupStep::Start))?;
+        let mut warden = match standby.take() {
+            Some(Standby(warden)) => warden,
+            None => Warden::start(helper).map_err(at(SetupStep::Start))?,
+        };
         // A failure matters only if there is no answer.
         let sent = send_with(&warden.socket, &job, &files);
         let answer = warden
@@ -308,6 +344,11 @@ impl Running {
             Ok(Some(WardenMessage::Ended { .. })) => self.warden.end_in_background(),
             _ => self.warden.end(GRACE),
         }
+        // A helper that did not report in time was ended.
+        let is_late = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        if message.as_ref().is_err_and(is_late) {
+            return Err(RunError::HelperLost);
+        }
         match message.map_err(RunError::Io)? {
             Some(WardenMessage::Ended {
                 exit_code,
@@ -347,7 +388,6 @@ impl Warden {
             .args(&helper.first_args)
             .arg(Stage::Warden.name())
             .env_clear()
-            .process_group(0)
             .current_dir("/")
             .stdin(OwnedFd::from(far))
             .stdout(Stdio::null())

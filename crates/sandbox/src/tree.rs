@@ -1,17 +1,13 @@
 //! Plans the file tree of a process at the full level: the paths that are mounted, the links that lead to
 //! them, and the hidden paths that are covered.
 
-use crate::error::{SetupStep, StartError};
+use crate::error::StartError;
 use crate::grants::MAX_GRANTS;
 use crate::job::OsText;
+use crate::paths::{Links, ResolvedPath};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::io;
-use std::path::{Component, Path, PathBuf};
-
-/// The maximum number of links that are followed for one path, as in the kernel.
-const MAX_LINKS: usize = 40;
+use std::path::{Path, PathBuf};
 
 /// A file tree. Every path is absolute and free of links.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,33 +26,32 @@ pub(crate) struct MountPlan {
     pub(crate) writable: bool,
 }
 
-/// Plans the tree of these paths.
+/// Plans the tree of these paths. No hidden path lies in another one.
 pub(crate) fn plan(
-    read: &[PathBuf],
-    write: &[PathBuf],
-    hide: &[PathBuf],
+    read: &[ResolvedPath],
+    write: &[ResolvedPath],
+    hidden: &BTreeSet<PathBuf>,
+    links: Links,
 ) -> Result<TreePlan, StartError> {
-    let mut links = BTreeSet::new();
-    let hidden = top_paths(hide.iter().cloned().collect());
     let is_hidden = |path: &Path| path.ancestors().any(|above| hidden.contains(above));
     let mut writable = BTreeSet::new();
     for path in write {
-        let real = resolve(path, &mut links).map_err(io_error)?;
-        let real = real.ok_or_else(|| StartError::Unwritable { path: path.clone() })?;
-        if !is_hidden(&real) {
-            writable.insert(real);
+        let unwritable = || StartError::Unwritable {
+            path: path.typed.clone(),
+        };
+        let real = path.real.as_ref().ok_or_else(unwritable)?;
+        if !is_hidden(real) {
+            writable.insert(real.clone());
         }
     }
     let writable = top_paths(writable);
     let mut readable = BTreeSet::new();
-    for path in read {
-        if let Some(real) = resolve(path, &mut links).map_err(io_error)? {
-            // Both are made anew.
-            let own = real.starts_with("/proc") || real.starts_with("/dev");
-            let granted = real.ancestors().any(|above| writable.contains(above));
-            if !own && !granted && !is_hidden(&real) {
-                readable.insert(real);
-            }
+    for real in read.iter().filter_map(|path| path.real.as_ref()) {
+        // Both are made anew.
+        let own = real.starts_with("/proc") || real.starts_with("/dev");
+        let granted = real.ancestors().any(|above| writable.contains(above));
+        if !own && !granted && !is_hidden(real) {
+            readable.insert(real.clone());
         }
     }
     let readable = top_paths(readable);
@@ -98,73 +93,10 @@ pub(crate) fn top_paths(paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     paths.iter().filter(|path| is_top(path)).cloned().collect()
 }
 
-/// Follows the links in a path and records each of them. Returns `None` if the path does not exist.
-fn resolve(path: &Path, links: &mut BTreeSet<(OsText, OsText)>) -> io::Result<Option<PathBuf>> {
-    let mut todo: Vec<OsString> = components(path);
-    let mut real = PathBuf::from("/");
-    let mut followed = 0;
-    while let Some(next) = todo.pop() {
-        if next == ".." {
-            real.pop();
-            continue;
-        }
-        let here = real.join(&next);
-        let kind = match here.symlink_metadata() {
-            Ok(found) => found.file_type(),
-            // A path that this user cannot see cannot be granted either.
-            Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        if !kind.is_symlink() {
-            real = here;
-            continue;
-        }
-        followed += 1;
-        if followed > MAX_LINKS {
-            return Ok(None);
-        }
-        let target = here.read_link()?;
-        if target.is_absolute() {
-            real = PathBuf::from("/");
-        }
-        todo.extend(components(&target));
-        links.insert((OsText::from(here), OsText::from(target)));
-    }
-    Ok(Some(real))
-}
-
-/// Returns the components of a path, the last one first.
-fn components(path: &Path) -> Vec<OsString> {
-    let parts = path.components().rev();
-    let named = parts.filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
-    named.map(|part| part.as_os_str().to_owned()).collect()
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
-    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
-}
-
-fn io_error(source: io::Error) -> StartError {
-    StartError::Io {
-        step: SetupStep::Paths,
-        source,
-    }
-}
-
-/// Resolves the links in the part of the path that exists.
-pub(crate) fn resolve_existing(path: &Path) -> PathBuf {
-    for above in path.ancestors() {
-        if let (Ok(canonical), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
-            return canonical.join(rest);
-        }
-    }
-    path.to_path_buf()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::PathResolver;
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -183,6 +115,23 @@ mod tests {
         (base, path)
     }
 
+    fn plan_paths(
+        read: &[PathBuf],
+        write: &[PathBuf],
+        hide: &[PathBuf],
+    ) -> Result<TreePlan, StartError> {
+        let mut resolver = PathResolver::default();
+        let mut links = Links::new();
+        let read = resolver.resolve_all(read, &mut links)?;
+        let write = resolver.resolve_all(write, &mut links)?;
+        plan(
+            &read,
+            &write,
+            &top_paths(hide.iter().cloned().collect()),
+            links,
+        )
+    }
+
     fn planned(
         base: &Path,
         read: &[&str],
@@ -191,7 +140,7 @@ mod tests {
     ) -> (Vec<String>, Vec<String>) {
         let paths =
             |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| base.join(name)).collect() };
-        let plan = plan(&paths(read), &paths(write), &paths(hide)).unwrap();
+        let plan = plan_paths(&paths(read), &paths(write), &paths(hide)).unwrap();
         let short = |path: &OsText| {
             path.path()
                 .strip_prefix(base)
@@ -232,7 +181,7 @@ mod tests {
         symlink("tool", base.join("first")).unwrap();
         symlink(base.join("first/bin"), base.join("second")).unwrap();
         symlink("loop", base.join("loop")).unwrap();
-        let plan = plan(&[base.join("second"), base.join("loop")], &[], &[]).unwrap();
+        let plan = plan_paths(&[base.join("second"), base.join("loop")], &[], &[]).unwrap();
         assert_eq!(plan.mounts.len(), 1);
         assert_eq!(plan.mounts[0].path.path(), base.join("tool/bin"));
         let links: Vec<&Path> = plan.links.iter().map(|(link, _)| link.path()).collect();
@@ -246,27 +195,12 @@ mod tests {
     fn a_missing_writable_path_and_the_whole_system_are_refused() {
         let (_base, base) = base();
         assert!(matches!(
-            plan(&[], &[base.join("missing")], &[]),
+            plan_paths(&[], &[base.join("missing")], &[]),
             Err(StartError::Unwritable { .. })
         ));
         assert!(matches!(
-            plan(&["/".into()], &[], &[]),
+            plan_paths(&["/".into()], &[], &[]),
             Err(StartError::Malformed(_))
         ));
-    }
-
-    #[test]
-    fn a_missing_directory_is_resolved_as_far_as_it_exists() {
-        let (_base, base) = base();
-        symlink("tool", base.join("link")).unwrap();
-        assert_eq!(
-            resolve_existing(&base.join("link/a/b")),
-            base.join("tool/a/b")
-        );
-        assert_eq!(resolve_existing(&base.join("link")), base.join("tool"));
-        assert_eq!(
-            resolve_existing(Path::new("/no/such")),
-            Path::new("/no/such")
-        );
     }
 }

@@ -33,10 +33,23 @@ pub(crate) async fn answer<S: Server>(
     let number = dispatcher.next_call();
     let Some(target) = dispatcher.find(&call) else {
         let near = dispatcher.server.tools().near(&call.name);
+        let advice = dispatcher.server.unknown_tool_advice(&call.name);
         let unknown = Wire::unknown_tool(&call.name, near.as_deref());
+        let unknown = unknown.with_facts(|facts| {
+            if let Some(unknown) = &mut facts.unknown_tool {
+                unknown.advice = advice;
+            }
+        });
         return refuse(&dispatcher, Some((&call, number)), unknown).await;
     };
-    let span = tracing::info_span!("call", request = number, id = %call.id, tool = %call.name);
+    let span = tracing::info_span!(
+        "call",
+        request = number,
+        id = %call.id,
+        tool = %call.name,
+        // Makes the span a part of the caller's trace, see `--otlp`.
+        trace_parent = call.peer.trace_parent.as_deref(),
+    );
     let cx = CallContext {
         call,
         number,
@@ -279,7 +292,7 @@ impl<S: Server> CallEnd<'_, S> {
             receipt: None,
         };
         let answer = self.encode_failure(&fault, &facts, self.dispatcher.now());
-        log(took, Some(fault));
+        log(took, Some(fault), S::LOGS_FAILURES);
         answer
     }
 
@@ -320,7 +333,7 @@ impl<S: Server> CallEnd<'_, S> {
             Ok(output) => self.encode_success(output, &facts),
             Err(fault) => self.encode_failure(fault, &facts, at),
         };
-        log(took, ended.err());
+        log(took, ended.err(), S::LOGS_FAILURES);
         (answer, receipt)
     }
 
@@ -430,12 +443,12 @@ async fn keep(pending: Option<Box<dyn crate::Pending>>) {
     }
 }
 
-fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>) {
+fn log<D: Dialect>(took: Duration, failed: Option<Fault<D>>, has_line: bool) {
     let took_us = took.as_micros() as u64;
     match &failed {
         None => tracing::info!(took_us, "call succeeded"),
         // A client that is sent to the owner of the server must find something in its log.
-        Some(fault) if fault.class() == Class::Server => tracing::error!(
+        Some(fault) if fault.class() == Class::Server && !has_line => tracing::error!(
             took_us,
             code = %fault.row().code,
             cause = fault.cause().map(candor_fault::to_json),

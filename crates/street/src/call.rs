@@ -1,6 +1,6 @@
 //! One call as a transport hands it over.
 
-use crate::{Progress, ResourceMethod};
+use crate::{CallerToken, Progress, ResourceMethod};
 use candor_json::{IndexedText, JsonRef};
 use std::any::Any;
 use std::fmt;
@@ -25,6 +25,10 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// True if the caller has shown the credential for writing.
     pub may_write: bool,
+    /// The position in the caller's trace (W3C Trace Context), if it has sent a valid one over HTTP.
+    pub trace_parent: Option<String>,
+    /// The token that the server passes on for the caller; only over HTTP, and only if it was started so.
+    pub token: Option<CallerToken>,
 }
 
 /// The client's own description of itself.

@@ -38,6 +38,11 @@ impl EffectMark {
         EffectMark::new(false)
     }
 
+    /// Returns the mark of work that no call can stop, such as a command of the owner.
+    pub fn unstoppable() -> Self {
+        EffectMark::new(true)
+    }
+
     /// Marks the beginning of the effect. Call it before the first step that cannot be undone. It fails
     /// if the call was stopped; the client was then told that nothing happened, so the tool must not go on.
     pub fn begins(&self) -> Result<(), CallStopped> {

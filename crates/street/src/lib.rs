@@ -4,6 +4,7 @@
 mod answer;
 mod call;
 mod call_record;
+mod caller_token;
 mod clock;
 mod dispatcher;
 mod effect_mark;
@@ -19,6 +20,7 @@ mod tool;
 
 pub use call::{Call, CallTarget, ClientInfo, Era, HeldUntilWritten, Peer};
 pub use call_record::{CallOutcome, CallRecord};
+pub use caller_token::{CallerToken, MAX_CALLER_TOKEN_BYTES};
 pub use candor_json::{IndexedText, JsonKind, JsonRef, JsonTree};
 pub use clock::Clock;
 pub use dispatcher::{Dispatcher, PendingCall};

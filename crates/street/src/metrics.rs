@@ -1,16 +1,17 @@
-//! Counters and times of calls and guards, by tool and code only, and of connections by state, in the
-//! Prometheus text format.
+//! Counters and times of calls and guards, by tool and code only, and of connections, breakers and
+//! commits by fixed words, in the Prometheus text format.
 
 use candor_fault::{CodeRow, codes};
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Every metric's name with its labels.
@@ -21,6 +22,10 @@ pub const METRIC_NAMES: &[(&str, &[&str])] = &[
     ("candor_breaker_refusals_total", &["tool"]),
     ("candor_orders_invalid_answers_total", &["tool"]),
     ("candor_orders_omitted_total", &["tool"]),
+    ("candor_orders_breaker_open", &["breaker"]),
+    ("candor_orders_connections", &["pool", "state"]),
+    ("candor_orders_changes_waiting", &[]),
+    ("candor_orders_commit_group_size", &[]),
     ("candor_connections", &["state"]),
     ("candor_connections_evicted_total", &["state"]),
     ("candor_http_refusals_total", &["status"]),
@@ -33,6 +38,44 @@ const OK: &str = "ok";
 const BUCKETS: [f64; 10] = [
     0.000_05, 0.000_2, 0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0,
 ];
+
+/// Upper bounds of the histogram of commit groups, in changes.
+const GROUP_SIZES: [f64; 11] = [
+    1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0,
+];
+
+/// A metric without labels that appears with its first use, as those with labels do.
+#[derive(Debug)]
+struct OnFirstUse<M>(Arc<OnceLock<M>>);
+
+impl<M> Default for OnFirstUse<M> {
+    fn default() -> Self {
+        OnFirstUse(Arc::default())
+    }
+}
+
+impl<M> Clone for OnFirstUse<M> {
+    fn clone(&self) -> Self {
+        OnFirstUse(Arc::clone(&self.0))
+    }
+}
+
+impl<M: EncodeMetric + TypedMetric> EncodeMetric for OnFirstUse<M> {
+    fn encode(&self, encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.0.get().map_or(Ok(()), |metric| metric.encode(encoder))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        M::TYPE
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.get().is_none()
+    }
+}
+
+/// Sets gauges to their current values.
+type Observer = Box<dyn Fn(&MetricsHub) + Send + Sync>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByCode {
@@ -51,6 +94,17 @@ struct ByState {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByBreaker {
+    breaker: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByPool {
+    pool: &'static str,
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByStatus {
     status: u16,
 }
@@ -65,9 +119,14 @@ pub struct MetricsHub {
     refusals: Family<ByTool, Counter>,
     invalid_answers: Family<ByTool, Counter>,
     omitted: Family<ByTool, Counter>,
+    breaker_open: Family<ByBreaker, Gauge>,
+    orders_connections: Family<ByPool, Gauge>,
+    changes_waiting: OnFirstUse<Gauge>,
+    commit_groups: OnFirstUse<Histogram>,
     connections: Family<ByState, Gauge>,
     evictions: Family<ByState, Counter>,
     http_refusals: Family<ByStatus, Counter>,
+    observers: Arc<Mutex<Vec<Observer>>>,
 }
 
 impl Default for MetricsHub {
@@ -95,6 +154,30 @@ impl Default for MetricsHub {
         let omitted = Family::<ByTool, Counter>::default();
         let help = "Entities of an order system that were left out of pages, by tool";
         registry.register("candor_orders_omitted", help, omitted.clone());
+        let breaker_open = Family::<ByBreaker, Gauge>::default();
+        let help = "1 while the order system is left alone after failures, by breaker";
+        registry.register("candor_orders_breaker_open", help, breaker_open.clone());
+        let orders_connections = Family::<ByPool, Gauge>::default();
+        let help = "Connections to the database of orders, by pool and state";
+        registry.register(
+            "candor_orders_connections",
+            help,
+            orders_connections.clone(),
+        );
+        let changes_waiting = OnFirstUse::<Gauge>::default();
+        let help = "Changes of orders that wait for their turn";
+        registry.register(
+            "candor_orders_changes_waiting",
+            help,
+            changes_waiting.clone(),
+        );
+        let commit_groups = OnFirstUse::<Histogram>::default();
+        let help = "How many changes of orders shared a commit";
+        registry.register(
+            "candor_orders_commit_group_size",
+            help,
+            commit_groups.clone(),
+        );
         let connections = Family::<ByState, Gauge>::default();
         let help = "Open HTTP connections by state";
         registry.register("candor_connections", help, connections.clone());
@@ -112,9 +195,14 @@ impl Default for MetricsHub {
             refusals,
             invalid_answers,
             omitted,
+            breaker_open,
+            orders_connections,
+            changes_waiting,
+            commit_groups,
             connections,
             evictions,
             http_refusals,
+            observers: Arc::default(),
         }
     }
 }
@@ -122,10 +210,25 @@ impl Default for MetricsHub {
 impl MetricsHub {
     /// The text of all metrics.
     pub fn text(&self) -> String {
+        for observer in self.lock_observers().iter() {
+            observer(self);
+        }
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+
+    /// Adds a function that sets gauges to their current values. It is called before every
+    /// [`MetricsHub::text`] and must not wait.
+    pub fn observe(&self, observer: impl Fn(&MetricsHub) + Send + Sync + 'static) {
+        self.lock_observers().push(Box::new(observer));
+    }
+
+    fn lock_observers(&self) -> MutexGuard<'_, Vec<Observer>> {
+        self.observers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts an attempt of a tool that failed with this code and is followed by another.
@@ -148,6 +251,35 @@ impl MetricsHub {
     pub fn count_omitted(&self, tool: &'static str, count: usize) {
         let counter = self.omitted.get_or_create(&ByTool { tool });
         counter.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
+    }
+
+    /// Sets whether a breaker of the order tools leaves the order system alone.
+    pub fn set_breaker_open(&self, breaker: &'static str, is_open: bool) {
+        let gauge = self.breaker_open.get_or_create(&ByBreaker { breaker });
+        gauge.set(i64::from(is_open));
+    }
+
+    /// Sets the number of connections to the database of orders that a pool has in a state.
+    pub fn set_orders_connections(&self, pool: &'static str, state: &'static str, count: i64) {
+        let gauge = self
+            .orders_connections
+            .get_or_create(&ByPool { pool, state });
+        gauge.set(count);
+    }
+
+    /// Sets the number of changes of orders that wait for their turn.
+    pub fn set_changes_waiting(&self, count: i64) {
+        self.changes_waiting
+            .0
+            .get_or_init(Gauge::default)
+            .set(count);
+    }
+
+    /// Counts a commit of this many changes of orders.
+    pub fn count_commit_group(&self, changes: u32) {
+        let sizes = &self.commit_groups.0;
+        let sizes = sizes.get_or_init(|| Histogram::new(GROUP_SIZES));
+        sizes.observe(f64::from(changes));
     }
 
     /// Sets the number of open connections in a state.

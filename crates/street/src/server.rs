@@ -50,6 +50,12 @@ pub trait Server: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Returns a sentence about a tool that does not exist, if the server knows more than a similar name.
+    fn unknown_tool_advice(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
     /// Returns the form of failures, if the dialect has two.
     fn form(&self, era: Era) -> Form {
         let _ = era;
@@ -112,6 +118,10 @@ pub trait Server: Send + Sync + Sized + 'static {
         let _ = entry;
         ready(Ok(None))
     }
+
+    /// True if [`Server::note`] writes a line for every failure. The cause of a failure is then logged at the
+    /// level `info`, and not beside that line.
+    const LOGS_FAILURES: bool = false;
 
     /// Writes the log line of a call; never fails, never blocks.
     fn note(&self, entry: &CallRecord<'_, Self::Dialect, Self::Notes>) {

@@ -1,6 +1,8 @@
 //! Shared by tests and benchmarks: drivers for processes, stdio and HTTP, scripted HTTP servers,
-//! PostgreSQL servers, users without rights, small disks, refused system calls, and skipped tests. Depends on no crate of ours.
+//! PostgreSQL servers, users without rights, small disks, refused system calls, a key of an app, and
+//! skipped tests. Depends on no crate of ours.
 
+mod app_key;
 mod depth;
 mod http;
 mod http_message;
@@ -17,6 +19,7 @@ mod small_disk;
 mod stdio;
 pub mod user;
 
+pub use app_key::{APP_KEY_PKCS1, APP_KEY_PKCS8};
 pub use depth::is_long;
 pub use http::{Connection, Http};
 pub use http_message::RawResponse;

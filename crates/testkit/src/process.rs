@@ -205,13 +205,17 @@ impl Process {
         whole.unwrap_or_else(|| panic!("stderr is still open: {}", self.stderr()))
     }
 
-    /// Returns the peak of the process's memory in bytes.
+    /// Returns the peak of the process's memory in bytes, without the mapped pages of the program
+    /// itself: those depend on how the program was built, not on what it was sent.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
             .expect("the process is alive");
-        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        kib.expect("the kernel says how much memory") * 1024
+        let bytes = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name));
+            let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+            kib.expect("the kernel says how much memory") * 1024
+        };
+        bytes("VmHWM:").saturating_sub(bytes("RssFile:"))
     }
 }
 

@@ -13,12 +13,14 @@ use crate::fault_parts::{
     SENTENCE_CHARS, argument_violation, bad_checkpoint_cause, bad_checkpoint_message, cause,
     client_text, named, near, os,
 };
+use crate::governed::SnapshotError;
 use crate::path::{PathError, shown};
 use crate::plan::ScopeError;
 use crate::plan::store::MAX_DRAFTS;
 use crate::policy;
 use crate::reading::ReadError;
 use crate::report_history::{MAX_REPORTS_A_DAY, MAX_REPORTS_OF_LOCK};
+use crate::shell_word::quoted;
 use crate::write::{SettleError, TurnError, WriteError};
 use candor_audit::AppendError;
 use candor_fault::{Cause, ClientText, Dialect, Effect, Fault, Refusal, Retry, Violations};
@@ -192,10 +194,7 @@ impl Failure {
                     "output_tail": ran.output,
                 })),
             Failure::CheckNotRun(error) => check_not_run(error),
-            Failure::NotGoverned(error) => codes::PreflightFailed
-                .fault(Effect::None)
-                .with_message(client_text(error))
-                .with_cause(Cause::error("NotGoverned", error)),
+            Failure::NotGoverned(error) => not_governed(error),
             Failure::CommandChanges(refused) => refused_changes(refused),
             Failure::NotCompared(error) => codes::PreflightFailed
                 .fault(Effect::None)
@@ -220,6 +219,20 @@ impl Failure {
     }
 }
 
+/// Maps files that commands may change and that could not be listed or saved, so that no command was started.
+fn not_governed(error: &SnapshotError) -> F {
+    let fault = codes::PreflightFailed
+        .fault(Effect::None)
+        .with_message(client_text(error))
+        .with_cause(Cause::error("NotGoverned", error));
+    match error {
+        SnapshotError::NotSaved(source) if is_disk_full(source) => fault.with_remedy(
+            "Ask a person to free space on the disk of the state directory, and try again.",
+        ),
+        _ => fault,
+    }
+}
+
 /// Maps a command that could not be run. If the machine offers too weak a sandbox, the cause names what is
 /// missing.
 fn check_not_run(error: &CommandError) -> F {
@@ -231,6 +244,17 @@ fn check_not_run(error: &CommandError) -> F {
         "output_tail": "",
         "message": error.to_string(),
     });
+    if let CommandError::Start(candor_sandbox::StartError::NotReadable { program }) = error {
+        let directory = program.parent().unwrap_or(program);
+        let directory = quoted(&directory.display().to_string());
+        let message = format!(
+            "{error}. A person can show it to them: candor workspace serve --preflight-read {directory}"
+        );
+        return codes::PreflightFailed
+            .fault(Effect::None)
+            .with_message(client_text(message))
+            .with_cause(cause);
+    }
     let CommandError::Start(candor_sandbox::StartError::Weaker { offer, .. }) = error else {
         return codes::PreflightFailed
             .fault(Effect::None)
@@ -609,6 +633,12 @@ fn is_exhausted(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
+/// Returns true if the disk is full, so that the same attempt may succeed later.
+pub(crate) fn is_disk_full(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOSPC | Errno::DQUOT))
+}
+
 /// Maps an error of the operating system during a write.
 fn write(error: &io::Error, effect: Effect) -> F {
     let failed = |fault: F| fault.with_cause(Cause::error("IoError", error));
@@ -622,12 +652,12 @@ fn write(error: &io::Error, effect: Effect) -> F {
     }
 }
 
-/// Maps a failed write whose undo failed too: the next session settles the files.
+/// Maps a failed write whose undo failed too: the next turn to write settles the files.
 fn stuck(error: &io::Error) -> F {
     codes::UnknownToolFailure
         .fault(Retry::Never, Effect::Unknown)
         .with_message(
-            "The change failed half-way and could not be taken back; the next session settles it",
+            "The change failed half-way and could not be taken back; the next call that writes settles it",
         )
         .with_cause(Cause::error("IoError", error))
 }
@@ -635,6 +665,7 @@ fn stuck(error: &io::Error) -> F {
 /// Maps an error of the operating system that no other function here maps.
 fn system(error: &io::Error, effect: Effect) -> F {
     let fault = match Errno::from_io_error(error) {
+        _ if is_disk_full(error) && effect == Effect::None => codes::FileWriteFailed.fault(),
         Some(Errno::ACCESS | Errno::PERM) => codes::InsufficientPermissions.fault(),
         Some(Errno::LOOP | Errno::XDEV) => codes::OutsideWorkspace.fault(),
         _ => codes::UnknownToolFailure.fault(Retry::AfterChange, effect),

@@ -211,6 +211,8 @@ impl Session {
         // A change that cannot be settled locks the session, which begins all the same.
         match session.settled_turn()? {
             Ok(_turn) => governed::remove_abandoned(&session.state)?,
+            // The next turn to write tries again, when there may be space.
+            Err(SettleError::Io(error)) if faults::is_disk_full(&error) => {}
             Err(error) => drop(session.note_unsettled(error)?),
         }
         session.recover_commands()?;

@@ -5,11 +5,13 @@ mod ci_script;
 mod depth;
 mod fuzz_corpus;
 mod outcome;
+mod packages;
 mod postgres;
 pub(crate) mod reached;
 pub(crate) mod rust;
 pub(crate) mod skipped;
 mod steps;
+mod strace;
 mod weather;
 
 pub(crate) use depth::Depth;

@@ -2,27 +2,20 @@
 
 // The file that the tests use too, so that both find the same programs.
 #[path = "../../../crates/testkit/src/postgres/programs.rs"]
-mod programs;
+pub(super) mod programs;
 
 use super::StepOutcome;
+use super::packages::{install, may_install};
 use crate::problem::{Problem, ProblemContext};
 use crate::program::Program;
 use crate::repo::Repo;
-use crate::retry::retried;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const PACKAGE: &str = "postgresql";
 
 /// The file that Debian's package reads before it creates and starts a server.
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
-
-/// Lets the package manager ask no questions and keep existing configuration files.
-const UNATTENDED: [(&str, &str); 2] = [
-    ("DEBIAN_FRONTEND", "noninteractive"),
-    ("UCF_FORCE_CONFFOLD", "1"),
-];
 
 pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
     if let Some(found) = found(repo)? {
@@ -35,7 +28,7 @@ pub(crate) fn check(repo: &Repo) -> Result<StepOutcome, Problem> {
                 .into(),
         ));
     }
-    if let Err(problem) = no_cluster(Path::new(CLUSTERS)).and_then(|()| install(repo)) {
+    if let Err(problem) = no_cluster(Path::new(CLUSTERS)).and_then(|()| install(repo, PACKAGE)) {
         return Ok(StepOutcome::Missing(format!(
             "PostgreSQL could not be installed: {}",
             problem.message()
@@ -54,32 +47,6 @@ fn found(repo: &Repo) -> Result<Option<StepOutcome>, Problem> {
     let version = program.args(["--version"]).captured()?;
     println!("{} in {}", version.trim(), folder.display());
     Ok(Some(StepOutcome::Noted(version.trim().to_owned())))
-}
-
-fn may_install() -> bool {
-    let root = fs::metadata("/proc/self").is_ok_and(|we| we.uid() == 0);
-    let mut places = programs::path().into_iter();
-    root && places.any(|folder| folder.join("apt-get").is_file())
-}
-
-fn install(repo: &Repo) -> Result<(), Problem> {
-    let apt = |arguments: &[&str]| {
-        let program = Program::new("apt-get", &repo.root).args(arguments);
-        let unattended = UNATTENDED.into_iter();
-        unattended
-            .fold(program, |program, (name, value)| program.env(name, value))
-            .run()
-    };
-    retried(PACKAGE, || {
-        apt(&["update", "--quiet"])?;
-        apt(&[
-            "install",
-            "--quiet",
-            "--yes",
-            "--no-install-recommends",
-            PACKAGE,
-        ])
-    })
 }
 
 /// Keeps the package from creating a server, unless its configuration exists already.

@@ -26,6 +26,8 @@ pub(crate) enum TestStep {
     Codegen,
     /// Find PostgreSQL for the tests, or install it (Debian, as root).
     Postgres,
+    /// Find strace for the drills that lose unsynced data, or install it (Debian, as root).
+    Strace,
     /// Install the official MCP clients that the tests drive (Node, Python).
     Clients,
     /// Unit and integration tests.
@@ -73,6 +75,7 @@ impl TestStep {
             TestStep::Clippy => super::rust::clippy(repo),
             TestStep::Codegen => codegen::run(repo, true),
             TestStep::Postgres => super::postgres::check(repo),
+            TestStep::Strace => super::strace::check(repo),
             TestStep::Tests => super::rust::tests(repo, depth),
             TestStep::Doctests => super::rust::doctests(repo),
             TestStep::Docs => super::rust::docs(repo),

@@ -66,6 +66,16 @@ impl ListenArgs {
         })
     }
 
+    /// Returns the rules by which requests are admitted if each shows a token that the server passes on.
+    /// Such a server gives nothing to callers that their tokens do not give them, so its address may be
+    /// one that other machines can reach.
+    pub(super) fn admission_passing_tokens_on(&self) -> Arc<Admission> {
+        Arc::new(Admission {
+            passes_token_on: true,
+            ..self.unprotected()
+        })
+    }
+
     /// Returns the rules about hosts and origins, without a token.
     fn unprotected(&self) -> Admission {
         Admission {

@@ -1,4 +1,4 @@
-//! The log: level, form, and (with the feature `otel`) spans for a collector.
+//! The log: level, form, and spans for a collector.
 
 use super::CommandError;
 use crate::stderr_lines::StderrLines;
@@ -30,7 +30,6 @@ pub(super) struct LogArgs {
     )]
     log_form: LogForm,
     /// Send spans to an OpenTelemetry collector at this URL (OTLP over HTTP), e.g. http://127.0.0.1:4318/v1/traces
-    #[cfg(feature = "otel")]
     #[arg(long, global = true, value_name = "URL")]
     otlp: Option<String>,
 }
@@ -47,7 +46,6 @@ enum LogForm {
 #[derive(Debug)]
 pub(super) struct LogGuard {
     // Dropped before the lines: spans that cannot be sent are logged there.
-    #[cfg(feature = "otel")]
     _spans: Option<super::otlp::Spans>,
     _last: LastLines,
 }
@@ -77,23 +75,14 @@ impl LogArgs {
             LogForm::Text => lines.with_filter(self.log).boxed(),
             LogForm::Json => lines.json().with_filter(self.log).boxed(),
         };
-        #[cfg(feature = "otel")]
-        {
-            let (spans, layer) = super::otlp::start(self.otlp.as_deref())?;
-            let all: Vec<BoxLayer> = [lines].into_iter().chain(layer).collect();
-            // A second start in one process keeps the first log.
-            let _ = tracing_subscriber::registry().with(all).try_init();
-            Ok(LogGuard {
-                _spans: spans,
-                _last: last,
-            })
-        }
-        #[cfg(not(feature = "otel"))]
-        {
-            // A second start in one process keeps the first log.
-            let _ = tracing_subscriber::registry().with(lines).try_init();
-            Ok(LogGuard { _last: last })
-        }
+        let (spans, layer) = super::otlp::start(self.otlp.as_deref())?;
+        let all: Vec<BoxLayer> = [lines].into_iter().chain(layer).collect();
+        // A second start in one process keeps the first log.
+        let _ = tracing_subscriber::registry().with(all).try_init();
+        Ok(LogGuard {
+            _spans: spans,
+            _last: last,
+        })
     }
 
     fn form(&self) -> LogForm {

@@ -2,6 +2,7 @@
 
 mod atomic_file;
 mod audit;
+mod config;
 mod context;
 mod data_dir;
 mod explain;
@@ -10,9 +11,9 @@ mod github;
 mod listen;
 mod log;
 mod orders;
-#[cfg(feature = "otel")]
 mod otlp;
 mod playground;
+mod prompt;
 mod sandbox;
 mod serve;
 mod shell_words;
@@ -22,6 +23,9 @@ mod xdg;
 use crate::host::{print_error, print_hint, quiet_panics};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use config::ParseFailure;
+pub use config::{MAX_CONFIG_FILE, MAX_CONFIG_KEYS, MAX_CONFIG_LEVELS, MAX_CONFIG_PROBLEMS};
+pub use otlp::{LAST_SPANS_TIMEOUT, MAX_COLLECTOR_ANSWER, SEND_TIMEOUT};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -164,9 +168,17 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if is_called_context(&arguments) {
         return run_context(arguments);
     }
-    match Cli::try_parse_from(arguments) {
+    match config::parse::<Cli>(arguments) {
         Ok(cli) => perform(&cli.log, || act(cli.command)),
-        Err(error) => usage(&context::with_tip(error)),
+        Err(ParseFailure::Usage(error)) => usage(&context::with_tip(error)),
+        Err(ParseFailure::File(error)) => {
+            error.print();
+            ExitCode::from(error.exit)
+        }
+        Err(ParseFailure::Content(problems)) => {
+            problems.print();
+            ExitCode::from(USAGE)
+        }
     }
 }
 

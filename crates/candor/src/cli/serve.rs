@@ -1,7 +1,7 @@
 //! `candor serve`: all servers that need no configuration, on one address.
 
 use super::data_dir::DataDirArgs;
-use super::github::{self, WriteArgs};
+use super::github::{self, ToolArgs, WriteArgs};
 use super::listen::ListenArgs;
 use super::orders::{self, ORDERS, ORDERS_NAME, readiness_check};
 use super::{CommandError, VERSION};
@@ -25,6 +25,8 @@ pub(super) struct ServeAllArgs {
     listen: ListenArgs,
     #[command(flatten)]
     data: DataDirArgs,
+    #[command(flatten)]
+    tools: ToolArgs,
     #[command(flatten)]
     writing: WriteArgs,
 }
@@ -50,8 +52,9 @@ impl ServeAllArgs {
         admission: Arc<Admission>,
     ) -> Result<HttpPaths, CommandError> {
         let metrics = MetricsHub::default();
+        let config = self.tools.configure(self.writing.config())?;
         let forge = github::open_local(&self.data.forge()?).await?;
-        let server = github::server(forge, self.writing.config(), lines, &self.data.directory()?)?;
+        let server = github::server(forge, config, lines, &self.data.directory()?)?;
         let tools = Dispatcher::new(server, system_clock(), &metrics).map_err(io::Error::other)?;
         let playground = Playground::new(FailureForm::Auto, None, false);
         let playground =
@@ -97,7 +100,7 @@ fn announce(address: &str, token_file: Option<&Path>) {
     let text = format!(
         r#"{bold}candor{bold:#} on http://{address}
 
-  github       http://{address}{GITHUB}   fourteen tools on git repositories of this machine; try sample/hello
+  github       http://{address}{GITHUB}   tools on git repositories of this machine; try sample/hello
   orders       http://{address}{ORDERS}   twelve tools on orders; this endpoint changes data in its own database
   playground   http://{address}{PLAYGROUND}   fails on demand: every code of every dialect
   health       http://{address}/health

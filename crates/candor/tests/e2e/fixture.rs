@@ -94,17 +94,9 @@ pub(crate) fn run_err_with(code: i32, command: Command) -> String {
     stderr
 }
 
-/// Returns the help of a command without the option that the feature `otel` adds.
+/// Returns the help of a command.
 pub(crate) fn help(arguments: &[&str]) -> String {
-    let mut is_added = false;
-    let is_always_there = |line: &&str| {
-        let line = line.trim_start();
-        if line.starts_with('-') {
-            is_added = line.starts_with("--otlp");
-        }
-        !is_added
-    };
     let help = run_ok(candor(arguments));
-    let lines: Vec<_> = help.lines().filter(is_always_there).collect();
+    let lines: Vec<_> = help.lines().collect();
     lines.join("\n")
 }

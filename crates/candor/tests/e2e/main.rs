@@ -15,7 +15,6 @@ mod docs;
 mod fixture;
 mod github;
 mod orders;
-#[cfg(feature = "otel")]
 mod otlp;
 mod requests;
 mod wire;

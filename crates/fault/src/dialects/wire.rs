@@ -28,11 +28,16 @@ pub struct UnknownTool {
     pub name: String,
     /// A tool with a similar name.
     pub near: Option<String>,
+    /// The server's own sentence about this name, instead of the similar one.
+    pub advice: Option<String>,
 }
 
 impl UnknownTool {
-    /// Returns the sentence that names the similar tool.
+    /// Returns the server's sentence, else the one that names the similar tool.
     pub fn hint(&self) -> Option<String> {
+        if self.advice.is_some() {
+            return self.advice.clone();
+        }
         let near = self.near.as_ref()?;
         Some(format!("did you mean '{near}'?"))
     }
@@ -75,6 +80,7 @@ impl Wire {
                 facts.unknown_tool = Some(UnknownTool {
                     name: shown,
                     near: near.map(String::from),
+                    advice: None,
                 });
             })
     }

@@ -8,11 +8,13 @@ mod tests;
 
 pub use registry::REGISTRY;
 
+use crate::Conflict;
+use crate::faults::{FREE_SPACE, internal_fault};
 use candor_fault::dialects::Wire;
 use candor_fault::{
-    Answer, CUT, CallFacts, ClientText, Dialect, ErrorBody, Fault, FiveAnswers, Form, Refusal,
-    Retry, RuleParams, Timestamp, ToolOutput, ToolResult, ValueExcerpt, Violation, Violations,
-    iso_millis, sentence, to_json, to_json_with_capacity, truncate_json,
+    Answer, CUT, CallFacts, Cause, ClientText, Dialect, ErrorBody, Fault, FiveAnswers, Form,
+    Refusal, Retry, RuleParams, Timestamp, ToolOutput, ToolResult, ValueExcerpt, Violation,
+    Violations, iso_millis, sentence, to_json, to_json_with_capacity, truncate_json,
 };
 use codes::Code;
 use serde::Serialize;
@@ -48,10 +50,34 @@ pub struct GithubFacts {
     /// The pull request that exists already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
+    /// The paths that cannot be merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts: Option<Vec<Conflict>>,
+    /// The number of conflicts that are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts_omitted: Option<u64>,
+    /// The paths that both sides changed since the merge base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_on_both: Option<Vec<String>>,
+    /// Paths that differ from a missing one in case only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similar: Option<Vec<String>>,
+    /// The number of occurrences of a text that must occur once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occurrences: Option<u64>,
+    /// The number of lines of a file that has not the wanted ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_lines: Option<u64>,
+    /// The page on which a person must authorise the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sso_url: Option<String>,
 }
 
 /// The most bytes of JSON of a list from GitHub in `data`.
 const MAX_LIST_BYTES: usize = 8 * 1024;
+
+/// The most conflicts in `data`.
+pub const MAX_CONFLICTS: usize = 100;
 
 /// The most levels of containers of a list from GitHub in `data`.
 const MAX_LIST_DEPTH: usize = 4;
@@ -61,12 +87,33 @@ impl GithubFacts {
     fn truncated(&self) -> GithubFacts {
         let errors = self.errors.as_ref();
         let checks = self.failing_checks.as_deref();
+        let conflicts = self.conflicts.as_deref().map(first_conflicts);
+        let all = self.conflicts.as_ref().map_or(0, Vec::len);
+        let omitted = all - conflicts.as_ref().map_or(0, Vec::len);
+        let both = self.changed_on_both.as_deref();
+        let both = both.map(|paths| &paths[..paths.len().min(MAX_CONFLICTS)]);
         GithubFacts {
+            conflicts,
+            conflicts_omitted: Some(omitted as u64).filter(|omitted| *omitted > 0),
+            changed_on_both: both.map(truncate_list),
             errors: errors.map(|list| truncate_json(list, MAX_LIST_DEPTH, MAX_LIST_BYTES)),
             failing_checks: checks.map(truncate_list),
+            similar: self.similar.as_deref().map(truncate_list),
             ..self.clone()
         }
     }
+}
+
+/// Returns the first conflicts that fit.
+fn first_conflicts(conflicts: &[Conflict]) -> Vec<Conflict> {
+    let mut room = MAX_LIST_BYTES;
+    let fitting = conflicts.iter().take(MAX_CONFLICTS).take_while(|conflict| {
+        let size = to_json(conflict).len() + 1;
+        let fits = size <= room;
+        room -= size.min(room);
+        fits
+    });
+    fitting.cloned().collect()
 }
 
 /// Returns the first names that fit, and the marker if some do not.
@@ -197,6 +244,17 @@ fn message_and_data(fault: &Fault<Github>, tool: &str, at: Timestamp) -> (String
     (message, to_json_with_capacity(&data, DATA_CAPACITY))
 }
 
+/// Returns true if an error of the operating system says that the disk or the quota has no room.
+pub(crate) fn is_full_disk(cause: &Cause) -> bool {
+    let code = match cause {
+        Cause::Error { code, .. } => code.as_deref(),
+        // The failure of the call may stand beside the failure to record it.
+        Cause::Data(data) => data["recording"]["code"].as_str(),
+        Cause::Text(_) => None,
+    };
+    matches!(code, Some("ENOSPC" | "EDQUOT"))
+}
+
 impl Dialect for Github {
     type Code = Code;
     type Facts = GithubFacts;
@@ -204,9 +262,7 @@ impl Dialect for Github {
     fn adopt(refusal: Refusal) -> Fault<Self> {
         let cut = |effect, reason: &'static str| {
             let message = ClientText::from("Internal error: ").then(reason);
-            codes::Internal
-                .fault(Retry::after_cut(effect), effect)
-                .with_message(message)
+            internal_fault(Retry::after_cut(effect), effect).with_message(message)
         };
         match refusal {
             Refusal::Arguments(violations) => {
@@ -215,11 +271,16 @@ impl Dialect for Github {
             Refusal::Limited { after } => codes::RateLimited.fault().after(after),
             Refusal::Deadline { effect } => cut(effect, "the call took too long"),
             Refusal::Cancelled { effect } => cut(effect, "the call was cancelled"),
-            Refusal::Panicked { cause, effect } => codes::Internal
-                .fault(Retry::Never, effect)
-                .with_cause(cause),
-            Refusal::Unrecorded { cause, effect } => codes::Internal
+            Refusal::Panicked { cause, effect } => {
+                internal_fault(Retry::Never, effect).with_cause(cause)
+            }
+            // The attempt was recorded before, so this is the record of an outcome.
+            Refusal::Unrecorded { cause, effect } if is_full_disk(&cause) => codes::Internal
                 .fault(Retry::AfterChange, effect)
+                .with_message("Internal error: the disk is full; the outcome is not on record")
+                .with_remedy(FREE_SPACE)
+                .with_cause(cause),
+            Refusal::Unrecorded { cause, effect } => internal_fault(Retry::AfterChange, effect)
                 .with_message("Internal error: the call could not be recorded")
                 .with_cause(cause),
         }

@@ -64,6 +64,19 @@ fn fault_data() -> Value {
             "expected": { "type": "string" },
             "actual": { "type": "string" },
             "number": positive_integer(),
+            "conflicts": { "type": "array", "items": object(
+                &["path", "kind"],
+                json!({
+                    "path": { "type": "string" },
+                    "kind": { "enum": ["content", "add_add", "delete_modify", "rename", "mode"] },
+                }),
+            ) },
+            "conflicts_omitted": positive_integer(),
+            "changed_on_both": { "type": "array", "items": { "type": "string" } },
+            "similar": { "type": "array", "items": { "type": "string" } },
+            "occurrences": { "type": "integer", "minimum": 0 },
+            "total_lines": { "type": "integer", "minimum": 0 },
+            "sso_url": { "type": "string" },
             "fault": five_answers(),
         }),
     )

@@ -1,14 +1,14 @@
-//! The client of one API: base URL, token, cached responses and headers.
+//! The client of one API: base URL, identities, cached responses and headers.
 
+use super::authentication::Identities;
 use super::error_response::{RequestFacts, error_response};
 use super::limits::MAX_REFUSAL_BYTES;
+use super::redaction::Redactor;
 use super::requests::GithubRead;
 use super::response_cache::ResponseCache;
 use super::route::Route;
 use super::settings::{GithubSettings, GithubSetupError, RepoFilter};
 use crate::{BackendContext, Failure, GithubErrorResponse, MissingItem, RepoName};
-use candor_guard::Retrier;
-use candor_guard::retry::{RetryBudget, RetryPolicy};
 use candor_http_client::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
@@ -19,7 +19,6 @@ use candor_http_client::{
 use candor_street::Clock;
 use serde_json::Value;
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,21 +29,21 @@ const VERSION: HeaderValue = HeaderValue::from_static("2022-11-28");
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_IDLE_CONNECTIONS: usize = 4;
 
-/// The retry budget of all calls together.
-const RETRY_PERCENT: u32 = 20;
-const RETRY_FLOOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
-
 /// The client of one API.
 pub(super) struct Api {
     pub(super) base: BaseUrl,
     pub(super) client: HttpClient,
-    token: Option<BearerToken>,
-    user_agent: HeaderValue,
+    pub(super) identities: Identities,
+    pub(super) redactor: Redactor,
+    /// The host of the API's pages for people.
+    pub(super) site: String,
+    pub(super) user_agent: HeaderValue,
+    /// For downloads at other hosts, which never get a token.
+    pub(super) downloads: HttpClient,
     pub(super) allows_repo: RepoFilter,
     pub(super) clock: Arc<dyn Clock>,
     /// The timeout of one exchange.
     pub(super) attempt: Duration,
-    pub(super) retry: Retrier,
     pub(super) response_cache: ResponseCache,
 }
 
@@ -69,27 +68,28 @@ impl Api {
             .ok()
             .filter(|value| !value.is_empty())
             .ok_or(GithubSetupError::UserAgent)?;
-        let budget = RetryBudget::new(RETRY_PERCENT, RETRY_FLOOR);
         Ok(Api {
+            site: site(&base),
+            downloads: HttpClient::for_downloads(&base, options)?,
             base,
             client,
-            token: settings.token,
+            redactor: Redactor::default(),
+            identities: Identities::new(settings.authentication, settings.random),
             user_agent,
             allows_repo: settings.allows_repo,
             clock: settings.clock,
             attempt: settings.timeouts.attempt,
-            retry: Retrier::new(RetryPolicy::default(), budget, move || (settings.random)()),
             response_cache: ResponseCache::default(),
         })
     }
 
-    /// Returns the headers of a request.
-    pub(super) fn headers(&self, accept: &'static str) -> HeaderMap {
+    /// Returns the headers of a request with this token.
+    pub(super) fn headers(&self, accept: &'static str, token: Option<&BearerToken>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, self.user_agent.clone());
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(VERSION_HEADER, VERSION);
-        if let Some(token) = &self.token {
+        if let Some(token) = token {
             headers.insert(AUTHORIZATION, token.header());
         }
         headers
@@ -105,7 +105,7 @@ impl Api {
         let said = body.read(BodyLimit::Prefix(MAX_REFUSAL_BYTES)).await;
         let said = said.map(|body| body.bytes).unwrap_or_default();
         let (status, now) = (head.status.as_u16(), self.clock.now());
-        error_response(facts, status, &head.headers, &said, now)
+        error_response(facts, status, &head.headers, &said, now, &self.redactor)
     }
 
     /// Finds out whether a 404 refers to the whole repository.
@@ -139,6 +139,13 @@ impl Api {
             }))
         )
     }
+}
+
+/// Returns the host of the pages for people: that of an Enterprise server's API, or without `api.`.
+fn site(base: &BaseUrl) -> String {
+    let origin = base.origin();
+    let host = origin.split_once("://").map_or(&*origin, |(_, host)| host);
+    host.strip_prefix("api.").unwrap_or(host).to_owned()
 }
 
 /// Returns the header `Location`.

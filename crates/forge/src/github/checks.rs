@@ -8,8 +8,46 @@ use super::requests::{GithubRead, GithubResponse};
 use super::revisions::unfound;
 use super::route::Route;
 use crate::{
-    BackendContext, CheckState, CommitCheck, CommitChecks, Failure, MissingItem, RepoName,
+    BackendContext, CheckSource, CheckState, CommitCheck, CommitChecks, Failure, MissingItem,
+    RepoName,
 };
+
+/// The entries of both sources. A source that may not be read has its refusal instead.
+pub(super) struct CheckEntries {
+    /// The full SHA, if a status was read; else the one that was asked for.
+    pub(super) sha: String,
+    pub(super) statuses: Result<EntryList<RawStatus>, Failure>,
+    pub(super) runs: Result<EntryList<RawRun>, Failure>,
+}
+
+/// Reads all statuses and check runs of a commit.
+pub(super) async fn entries(
+    api: &Api,
+    context: &BackendContext,
+    repo: &RepoName,
+    sha: &str,
+) -> Result<CheckEntries, Failure> {
+    let mut full = sha.to_owned();
+    let status = Route::of(repo).then("commits").name(sha).then("status");
+    let statuses = pages(api, context, status, sha, |reply| {
+        let page: RawStatuses = reply.json()?;
+        full = page.sha;
+        Ok((page.statuses, page.total_count))
+    });
+    let statuses = unless_refused(statuses.await)?;
+    let runs = Route::of(repo).then("commits").name(&full);
+    let runs = runs.then("check-runs").query("filter", "latest");
+    let runs = pages(api, context, runs, sha, |reply| {
+        let page: RawRuns = reply.json()?;
+        Ok((page.check_runs, page.total_count))
+    });
+    let runs = unless_refused(runs.await)?;
+    Ok(CheckEntries {
+        sha: full,
+        statuses,
+        runs,
+    })
+}
 
 pub(super) async fn checks(
     api: &Api,
@@ -17,47 +55,103 @@ pub(super) async fn checks(
     repo: &RepoName,
     sha: &str,
 ) -> Result<CommitChecks, Failure> {
-    let mut full = sha.to_owned();
-    let mut checks = Vec::new();
-    let status = Route::of(repo).then("commits").name(sha).then("status");
-    for reply in pages(api, context, status, sha).await? {
-        let page: RawStatuses = reply.json()?;
-        full = page.sha;
-        checks.extend(page.statuses.into_iter().map(of_status));
+    let read = entries(api, context, repo, sha).await?;
+    let full = read.sha;
+    let statuses = read.statuses.map(|list| list.map(of_status));
+    let runs = read.runs.map(|list| list.map(of_run));
+    let mut found = CommitChecks {
+        sha: full,
+        checks: Vec::new(),
+        unavailable: Vec::new(),
+        truncated: false,
+    };
+    let mut refusals = Vec::new();
+    for (source, read) in [
+        (CheckSource::Statuses, statuses),
+        (CheckSource::CheckRuns, runs),
+    ] {
+        match read {
+            Ok(list) => {
+                found.checks.extend(list.entries);
+                found.truncated |= list.truncated;
+            }
+            Err(refusal) => {
+                found.unavailable.push(source);
+                refusals.push(refusal);
+            }
+        }
     }
-    let runs = Route::of(repo).then("commits").name(&full);
-    let runs = runs.then("check-runs").query("filter", "latest");
-    for reply in pages(api, context, runs, sha).await? {
-        let page: RawRuns = reply.json()?;
-        checks.extend(page.check_runs.into_iter().map(of_run));
+    if refusals.len() == 2 {
+        return Err(refusals.swap_remove(0));
     }
-    checks.sort_by(|left, right| left.name.cmp(&right.name));
-    Ok(CommitChecks { sha: full, checks })
+    found
+        .checks
+        .sort_by(|left, right| left.name.cmp(&right.name));
+    Ok(found)
 }
 
-/// Reads every page, because the answer promises all. More pages than the bound are a failure.
-async fn pages(
+/// Separates a source that may not be read from every other failure.
+fn unless_refused<T>(
+    read: Result<EntryList<T>, Failure>,
+) -> Result<Result<EntryList<T>, Failure>, Failure> {
+    match read {
+        Err(Failure::GithubErrorResponse(response))
+            if matches!(response.status, 403 | 404) && !response.limited =>
+        {
+            Ok(Err(Failure::GithubErrorResponse(response)))
+        }
+        Err(failure) => Err(failure),
+        Ok(list) => Ok(Ok(list)),
+    }
+}
+
+/// The entries of one source.
+pub(super) struct EntryList<T> {
+    pub(super) entries: Vec<T>,
+    /// True if GitHub counts more than it lists.
+    pub(super) truncated: bool,
+}
+
+impl<T> EntryList<T> {
+    fn map<U>(self, convert: fn(T) -> U) -> EntryList<U> {
+        EntryList {
+            entries: self.entries.into_iter().map(convert).collect(),
+            truncated: self.truncated,
+        }
+    }
+}
+
+/// Reads every page, because the answer promises all. More pages than the bound are a failure. A page is
+/// the last if no other is linked and the total is reached: `Link` alone may be missing.
+async fn pages<T>(
     api: &Api,
     context: &BackendContext,
     route: Route,
     sha: &str,
-) -> Result<Vec<GithubResponse>, Failure> {
+    mut read: impl FnMut(GithubResponse) -> Result<(Vec<T>, u64), Failure>,
+) -> Result<EntryList<T>, Failure> {
     let missing = || MissingItem::Revision(sha.to_owned());
-    let mut replies = Vec::new();
+    let mut all = Vec::new();
     for page in 1..=MAX_PAGES {
         let route = route.clone().page(page, MAX_PAGE_ENTRIES);
         let reply = api.read(context, GithubRead::new(route, missing())).await;
         let reply = reply.map_err(|failure| unfound(failure, missing()))?;
         let more = reply.more;
-        replies.push(reply);
-        if !more {
-            return Ok(replies);
+        let (entries, total) = read(reply)?;
+        let is_short = entries.len() < MAX_PAGE_ENTRIES as usize;
+        all.extend(entries);
+        let is_complete = all.len() as u64 >= total;
+        if !more && (is_complete || is_short) {
+            return Ok(EntryList {
+                entries: all,
+                truncated: !is_complete,
+            });
         }
     }
     Err(ExchangeFailure::large().into())
 }
 
-fn of_status(raw: RawStatus) -> CommitCheck {
+pub(super) fn of_status(raw: RawStatus) -> CommitCheck {
     let state = match raw.state.as_str() {
         "success" => CheckState::Passed,
         "pending" => CheckState::Pending,
@@ -71,7 +165,7 @@ fn of_status(raw: RawStatus) -> CommitCheck {
     }
 }
 
-fn of_run(raw: RawRun) -> CommitCheck {
+pub(super) fn of_run(raw: RawRun) -> CommitCheck {
     let conclusion = raw.conclusion.filter(|_| raw.status == "completed");
     let state = match conclusion.as_deref() {
         None => CheckState::Pending,
@@ -93,6 +187,8 @@ mod tests {
 
     fn run(status: &str, conclusion: Option<&str>) -> (CheckState, String) {
         let check = of_run(RawRun {
+            id: None,
+            app: None,
             name: "build".to_owned(),
             status: status.to_owned(),
             conclusion: conclusion.map(str::to_owned),

@@ -69,11 +69,11 @@ fn nested(files: &[NewFile]) -> Option<String> {
 }
 
 /// The steps of one commit.
-struct CommitSteps<'a> {
-    api: &'a Api,
-    context: &'a BackendContext,
-    repo: &'a RepoName,
-    branch: &'a str,
+pub(super) struct CommitSteps<'a> {
+    pub(super) api: &'a Api,
+    pub(super) context: &'a BackendContext,
+    pub(super) repo: &'a RepoName,
+    pub(super) branch: &'a str,
 }
 
 impl CommitSteps<'_> {
@@ -81,14 +81,18 @@ impl CommitSteps<'_> {
         MissingItem::Branch(self.branch.to_owned())
     }
 
-    async fn read<T: DeserializeOwned>(&self, what: &'static str, sha: &str) -> Result<T, Failure> {
+    pub(super) async fn read<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        sha: &str,
+    ) -> Result<T, Failure> {
         let route = Route::of(self.repo).then(what).name(sha);
         let request = GithubRead::new(route, self.missing());
         self.api.read_json(self.context, request).await
     }
 
     /// Creates an object that nothing points to yet, so no mark is set.
-    async fn make<T: DeserializeOwned>(
+    pub(super) async fn make<T: DeserializeOwned>(
         &self,
         what: &'static str,
         body: Value,
@@ -156,7 +160,7 @@ impl CommitSteps<'_> {
     }
 
     /// Returns all entries of a directory. A part would not prove that a file is absent.
-    async fn entries(&self, sha: &str) -> Result<Vec<RawEntry>, Failure> {
+    pub(super) async fn entries(&self, sha: &str) -> Result<Vec<RawEntry>, Failure> {
         let tree: RawTree = self.read("git/trees", sha).await?;
         match tree.truncated {
             false => Ok(tree.tree),
@@ -185,7 +189,7 @@ impl CommitSteps<'_> {
     }
 
     /// Moves the branch from the parent to the new commit. Fails if it is at another commit.
-    async fn advance(&self, parent: &str, sha: &str) -> Result<(), Failure> {
+    pub(super) async fn advance(&self, parent: &str, sha: &str) -> Result<(), Failure> {
         let change = GithubWrite {
             method: Method::PATCH,
             route: Route::of(self.repo)

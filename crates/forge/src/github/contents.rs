@@ -3,7 +3,7 @@
 use super::api::Api;
 use super::exchange_failure::ExchangeFailure;
 use super::limits::MAX_LISTING_ENTRIES;
-use super::raw_types::{RawContent, RawEntry, RawItem, RawTree};
+use super::raw_types::{RawContent, RawEntry, RawItem, RawPath, RawTree};
 use super::requests::{GithubRead, OBJECT, RAW};
 use super::revisions;
 use super::route::Route;
@@ -73,7 +73,7 @@ pub(super) async fn file(
         "symlink" => found.target.unwrap_or_default().into_bytes(),
         "file" if found.size > most => return Err(too_large(Some(found.size))),
         "file" => match (found.encoding.as_deref(), found.content) {
-            (Some("base64"), Some(text)) => decoded(text)?,
+            (Some("base64"), Some(text)) => api.redactor.without_own(&decoded(text)?).into_owned(),
             _ => raw(api, context, repo, path, at, most).await?,
         },
         _ => return Err(ExchangeFailure::nonsense("a content of an unknown type").into()),
@@ -83,6 +83,7 @@ pub(super) async fn file(
     }
     Ok(File {
         at: name,
+        sha: found.sha,
         bytes,
         url: found.html_url.unwrap_or_default(),
     })
@@ -109,9 +110,21 @@ async fn content(
 ) -> Result<RawContent, Failure> {
     let missing = MissingItem::Path(path.to_owned());
     let request = GithubRead::new(route(repo, path, at), missing).with_accept(OBJECT);
-    match api.read_json(context, request).await {
+    match api
+        .read_json::<RawPath>(context, request)
+        .await
+        .map(RawContent::from)
+    {
         Err(Failure::GithubErrorResponse(response)) if response.status == 404 => {
-            Err(misplaced(api, context, repo, at, response).await)
+            let missing = misplaced(api, context, repo, at, response).await;
+            // The root of a revision that exists is missing only if there is no commit.
+            Err(match missing {
+                Failure::GithubErrorResponse(GithubErrorResponse {
+                    missing: MissingItem::Path(path),
+                    ..
+                }) if path.is_empty() => Failure::Empty,
+                other => other,
+            })
         }
         other => other,
     }
@@ -177,7 +190,7 @@ async fn raw(
 }
 
 /// Decodes Base64 with line breaks, as GitHub writes it.
-fn decoded(text: String) -> Result<Vec<u8>, Failure> {
+pub(super) fn decoded(text: String) -> Result<Vec<u8>, Failure> {
     let lines = text.split_ascii_whitespace();
     let joined: String = lines.collect();
     STANDARD

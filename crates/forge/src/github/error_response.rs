@@ -2,6 +2,7 @@
 //! is passed on and decides nothing.
 
 use super::limits::{MAX_MESSAGE_CHARS, MAX_RESET_SECONDS};
+use super::redaction::Redactor;
 use crate::{GithubErrorResponse, MissingItem, RequestKind};
 use candor_fault::Timestamp;
 use candor_http_client::header::{HeaderMap, RETRY_AFTER};
@@ -10,12 +11,15 @@ use std::time::Duration;
 
 const REMAINING: &str = "x-ratelimit-remaining";
 const RESET: &str = "x-ratelimit-reset";
+const SSO: &str = "x-github-sso";
 
 /// The facts about a request that explain its response.
 #[derive(Debug)]
 pub(super) struct RequestFacts<'a> {
     pub(super) step: RequestKind,
     pub(super) missing: &'a MissingItem,
+    /// The host of the API's pages for people.
+    pub(super) site: &'a str,
 }
 
 /// Reads a response that is not a success.
@@ -25,10 +29,11 @@ pub(super) fn error_response(
     headers: &HeaderMap,
     body: &[u8],
     now: Timestamp,
+    redactor: &Redactor,
 ) -> GithubErrorResponse {
     // An error page of a proxy is not JSON, and only its status counts.
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
-    let message = json["message"].as_str();
+    let message = json["message"].as_str().map(|text| redactor.text(text));
     let asks_to_wait = headers.contains_key(RETRY_AFTER);
     let used_up = used_up(headers);
     let documented = json["documentation_url"]
@@ -41,10 +46,21 @@ pub(super) fn error_response(
         message: message.map(|text| text.chars().take(MAX_MESSAGE_CHARS).collect()),
         errors: Some(json["errors"].clone())
             .filter(Value::is_array)
-            .map(Box::new),
-        limited: matches!(status, 403 | 429) && (asks_to_wait || used_up || documented),
+            .map(|errors| Box::new(redactor.value(errors))),
+        limited: status == 429 || status == 403 && (asks_to_wait || used_up || documented),
         retry_after: wait(headers, now),
+        sso_url: sso_url(headers, facts.site).map(|url| redactor.text(url).into()),
     }
+}
+
+/// Returns the address in `x-github-sso: required; url=…` if it is on the site of the API.
+fn sso_url<'a>(headers: &'a HeaderMap, site: &str) -> Option<&'a str> {
+    let header = headers.get(SSO)?.to_str().ok()?;
+    let mut parts = header.split(';').map(str::trim);
+    let url = parts.find_map(|part| part.strip_prefix("url="))?;
+    let host = url.strip_prefix("https://")?;
+    let host = host.split(['/', '?', '#']).next()?;
+    host.eq_ignore_ascii_case(site).then_some(url)
 }
 
 /// Returns the wait that GitHub asks for: in seconds, or until the reset of an exhausted limit.
@@ -94,9 +110,12 @@ mod tests {
         let facts = RequestFacts {
             step: RequestKind::Read,
             missing: &MissingItem::Repository,
+            site: "github.com",
         };
         let now = Timestamp::from_second(1000).unwrap();
-        error_response(&facts, status, &headers(pairs), body.as_bytes(), now)
+        let redactor = Redactor::default();
+        let headers = headers(pairs);
+        error_response(&facts, status, &headers, body.as_bytes(), now, &redactor)
     }
 
     #[test]
@@ -122,6 +141,27 @@ mod tests {
         let response = read(403, &left, "{}");
         assert!(!response.limited);
         assert_eq!(response.retry_after, None);
+    }
+
+    #[test]
+    fn too_many_requests_are_a_limit_without_headers() {
+        assert!(read(429, &[], "<html>").limited);
+        assert!(!read(403, &[], "<html>").limited);
+    }
+
+    #[test]
+    fn page_of_single_sign_on_is_kept_if_it_is_on_the_site() {
+        let url = |header: &str| read(403, &[("x-github-sso", header)], "{}").sso_url;
+        let page = "https://github.com/orgs/octo/sso?authorization_request=x";
+        assert_eq!(url(&format!("required; url={page}")).as_deref(), Some(page));
+        for other in [
+            "required; url=http://github.com/orgs/octo/sso",
+            "required; url=https://github.com.example.com/sso",
+            "required; url=https://a@github.com/sso",
+            "partial-results; organizations=1,2",
+        ] {
+            assert_eq!(url(other), None, "{other}");
+        }
     }
 
     #[test]

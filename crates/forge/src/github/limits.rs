@@ -21,6 +21,9 @@ pub const MAX_PAGE_ENTRIES: u32 = 100;
 /// The maximum number of pages of reviews, and of files.
 pub const MAX_DETAIL_PAGES: u32 = 10;
 
+/// The maximum number of pages of comments of each kind.
+pub const MAX_COMMENT_PAGES: u32 = 10;
+
 /// The maximum number of cached responses.
 pub const MAX_CACHED_RESPONSES: usize = 512;
 
@@ -29,6 +32,9 @@ pub const MAX_CACHED_BYTES: usize = 16 * 1024 * 1024;
 
 /// The maximum number of bytes of one cached response.
 pub const MAX_CACHED_RESPONSE_BYTES: usize = 1024 * 1024;
+
+/// The maximum number of bytes of a log, of which the end is kept.
+pub const MAX_LOG_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The number of entries from which a directory may be truncated: GitHub lists no more in one response.
 pub const MAX_LISTING_ENTRIES: usize = 1000;

@@ -1,34 +1,54 @@
 //! The backend `github`: the REST API, and GraphQL for operations that REST does not have.
 mod api;
+mod app_key;
+mod authentication;
 mod branch_changes;
 mod checks;
+mod code_search;
+mod commit_changes;
 mod commit_files;
+mod comparison;
 mod contents;
+mod discussion;
 mod error_response;
 mod exchange_failure;
 mod graphql;
 mod history;
+mod installation_tokens;
+mod issues;
+mod job_logs;
+mod known_tokens;
 pub mod limits;
+mod new_repository;
+mod pull_branch;
 mod pull_changes;
 mod pulls;
 mod raw_types;
 mod read;
+mod recent_map;
+mod redaction;
 mod redirect;
+mod releases;
 mod repositories;
 mod requests;
 mod response_cache;
 mod revisions;
 mod route;
 mod settings;
+mod workflow_runs;
 mod write;
 
 use crate::{
     BackendContext, BackendFuture, Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit,
-    Directory, File, Forge, MergeInstruction, MergedPull, NewFile, NewPullRequest, Paging,
+    Directory, Failure, File, Forge, MergeInstruction, MergedPull, NewFile, NewPullRequest, Paging,
     PullDetails, PullFilter, PullPage, PullRequest, PullRequestChange, RepoName, Repository,
     RepositoryPage, Revision, Tree,
 };
 use api::Api;
+pub use app_key::{AppKey, AppKeyError, JWT_SECONDS};
+pub use authentication::{GithubApp, GithubAuthentication, MAX_CALLERS, TokenSource};
+pub use installation_tokens::{MAX_INSTALLATIONS, TOKEN_MARGIN};
+pub use known_tokens::MAX_KNOWN_TOKENS;
 pub use settings::{GithubSettings, GithubSetupError, GithubTimeouts, PUBLIC_API, RepoFilter};
 
 /// GitHub, or an Enterprise server.
@@ -40,6 +60,17 @@ impl GithubForge {
     pub fn new(settings: GithubSettings) -> Result<GithubForge, GithubSetupError> {
         Api::new(settings).map(GithubForge)
     }
+
+    /// Removes tokens from the failure of a call.
+    fn filtered<'a, T>(
+        &'a self,
+        work: impl Future<Output = Result<T, Failure>> + Send + 'a,
+    ) -> BackendFuture<'a, T> {
+        Box::pin(async move {
+            let done = work.await;
+            done.map_err(|failure| self.0.redactor.failure(failure))
+        })
+    }
 }
 
 impl Forge for GithubForge {
@@ -49,7 +80,7 @@ impl Forge for GithubForge {
         query: &'a str,
         paging: Paging,
     ) -> BackendFuture<'a, RepositoryPage> {
-        Box::pin(repositories::search(&self.0, context, query, paging))
+        self.filtered(repositories::search(&self.0, context, query, paging))
     }
 
     fn repository<'a>(
@@ -57,7 +88,7 @@ impl Forge for GithubForge {
         context: &'a BackendContext,
         repo: &'a RepoName,
     ) -> BackendFuture<'a, Repository> {
-        Box::pin(repositories::repository(&self.0, context, repo))
+        self.filtered(repositories::repository(&self.0, context, repo))
     }
 
     fn readme<'a>(
@@ -66,7 +97,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         most: u64,
     ) -> BackendFuture<'a, Option<(Vec<u8>, bool)>> {
-        Box::pin(repositories::readme(&self.0, context, repo, most))
+        self.filtered(repositories::readme(&self.0, context, repo, most))
     }
 
     fn directory<'a>(
@@ -76,7 +107,7 @@ impl Forge for GithubForge {
         path: &'a str,
         at: &'a Revision,
     ) -> BackendFuture<'a, Directory> {
-        Box::pin(contents::directory(&self.0, context, repo, path, at))
+        self.filtered(contents::directory(&self.0, context, repo, path, at))
     }
 
     fn file<'a>(
@@ -87,7 +118,7 @@ impl Forge for GithubForge {
         at: &'a Revision,
         most: u64,
     ) -> BackendFuture<'a, File> {
-        Box::pin(contents::file(&self.0, context, repo, path, at, most))
+        self.filtered(contents::file(&self.0, context, repo, path, at, most))
     }
 
     fn tree<'a>(
@@ -97,7 +128,7 @@ impl Forge for GithubForge {
         at: &'a Revision,
         most: usize,
     ) -> BackendFuture<'a, Tree> {
-        Box::pin(history::tree(&self.0, context, repo, at, most))
+        self.filtered(history::tree(&self.0, context, repo, at, most))
     }
 
     fn commits<'a>(
@@ -107,7 +138,7 @@ impl Forge for GithubForge {
         from: &'a Revision,
         paging: Paging,
     ) -> BackendFuture<'a, CommitPage> {
-        Box::pin(history::commits(&self.0, context, repo, from, paging))
+        self.filtered(history::commits(&self.0, context, repo, from, paging))
     }
 
     fn branches<'a>(
@@ -116,7 +147,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         paging: Paging,
     ) -> BackendFuture<'a, BranchPage> {
-        Box::pin(history::branches(&self.0, context, repo, paging))
+        self.filtered(history::branches(&self.0, context, repo, paging))
     }
 
     fn pull_requests<'a>(
@@ -126,7 +157,7 @@ impl Forge for GithubForge {
         wanted: PullFilter,
         paging: Paging,
     ) -> BackendFuture<'a, PullPage> {
-        Box::pin(pulls::list(&self.0, context, repo, wanted, paging))
+        self.filtered(pulls::list(&self.0, context, repo, wanted, paging))
     }
 
     fn pull_request<'a>(
@@ -135,7 +166,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         number: u64,
     ) -> BackendFuture<'a, PullRequest> {
-        Box::pin(pulls::one(&self.0, context, repo, number))
+        self.filtered(pulls::one(&self.0, context, repo, number))
     }
 
     fn checks<'a>(
@@ -144,7 +175,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         sha: &'a str,
     ) -> BackendFuture<'a, CommitChecks> {
-        Box::pin(checks::checks(&self.0, context, repo, sha))
+        self.filtered(checks::checks(&self.0, context, repo, sha))
     }
 
     fn create_pull_request<'a>(
@@ -153,7 +184,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         new: &'a NewPullRequest,
     ) -> BackendFuture<'a, PullRequest> {
-        Box::pin(pull_changes::create(&self.0, context, repo, new))
+        self.filtered(pull_changes::create(&self.0, context, repo, new))
     }
 
     fn update_pull_request<'a>(
@@ -163,7 +194,7 @@ impl Forge for GithubForge {
         number: u64,
         change: &'a PullRequestChange,
     ) -> BackendFuture<'a, PullRequest> {
-        Box::pin(pull_changes::update(&self.0, context, repo, number, change))
+        self.filtered(pull_changes::update(&self.0, context, repo, number, change))
     }
 
     fn merge<'a>(
@@ -172,7 +203,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         order: &'a MergeInstruction,
     ) -> BackendFuture<'a, MergedPull> {
-        Box::pin(pull_changes::merge(&self.0, context, repo, order))
+        self.filtered(pull_changes::merge(&self.0, context, repo, order))
     }
 
     fn delete_branch<'a>(
@@ -181,7 +212,7 @@ impl Forge for GithubForge {
         repo: &'a RepoName,
         branch: &'a str,
     ) -> BackendFuture<'a, ()> {
-        Box::pin(branch_changes::delete(&self.0, context, repo, branch))
+        self.filtered(branch_changes::delete(&self.0, context, repo, branch))
     }
 
     fn commit_files<'a>(
@@ -192,7 +223,7 @@ impl Forge for GithubForge {
         message: &'a str,
         files: &'a [NewFile],
     ) -> BackendFuture<'a, CreatedCommit> {
-        Box::pin(commit_files::commit(
+        self.filtered(commit_files::commit(
             &self.0, context, repo, branch, message, files,
         ))
     }
@@ -204,7 +235,7 @@ impl Forge for GithubForge {
         branch: &'a str,
         from: &'a Revision,
     ) -> BackendFuture<'a, Branch> {
-        Box::pin(branch_changes::create(&self.0, context, repo, branch, from))
+        self.filtered(branch_changes::create(&self.0, context, repo, branch, from))
     }
 
     fn details<'a>(
@@ -214,6 +245,6 @@ impl Forge for GithubForge {
         pull: &'a PullRequest,
         most: usize,
     ) -> BackendFuture<'a, PullDetails> {
-        Box::pin(pulls::details(&self.0, context, repo, pull, most))
+        self.filtered(pulls::details(&self.0, context, repo, pull, most))
     }
 }

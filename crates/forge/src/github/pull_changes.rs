@@ -166,7 +166,16 @@ impl UpdateSteps<'_> {
 
     async fn toggled(&self, mut pull: PullRequest) -> Result<PullRequest, FailedWrite> {
         let node = pull.node_id.clone().unwrap_or_default();
-        let toggled = toggle(self.api, self.context, self.number, &node, !pull.draft).await?;
+        let toggled = toggle(self.api, self.context, self.number, &node, !pull.draft).await;
+        let toggled = match toggled {
+            Ok(toggled) => toggled,
+            Err(FailedWrite { failure, effect }) => {
+                let route = route(self.repo, self.number);
+                let explained = self.api.explain_not_found(self.context, &route, failure);
+                let failure = explained.await;
+                return Err(FailedWrite { failure, effect });
+            }
+        };
         pull.draft = toggled.draft;
         pull.updated_at = toggled.updated_at;
         Ok(pull)
@@ -217,6 +226,7 @@ pub(super) async fn merge(
                 state: None,
                 failing_checks: Vec::new(),
                 response: Some(Box::new(response)),
+                conflicts: None,
             }))
         }
         Failure::GithubErrorResponse(response) if response.status == 409 => {

@@ -5,6 +5,7 @@ use super::limits::{MAX_DETAIL_PAGES, MAX_PAGE_ENTRIES};
 use super::raw_types::{RawFile, RawPull, RawReview};
 use super::requests::GithubRead;
 use super::route::Route;
+use crate::discussion_model::decision;
 use crate::{
     BackendContext, Failure, MissingItem, Paging, PullDetails, PullFileChange, PullFilter,
     PullPage, PullRequest, RepoName, Review,
@@ -18,14 +19,9 @@ pub(super) async fn list(
     wanted: PullFilter,
     paging: Paging,
 ) -> Result<PullPage, Failure> {
-    let state = match wanted {
-        PullFilter::Open => "open",
-        PullFilter::Closed => "closed",
-        PullFilter::All => "all",
-    };
     let route = Route::of(repo)
         .then("pulls")
-        .query("state", state)
+        .query("state", state_word(wanted))
         .query("sort", "created")
         .query("direction", "desc")
         .page(paging.page, paging.per_page);
@@ -38,6 +34,14 @@ pub(super) async fn list(
         pulls: pulls.collect::<Result<_, _>>()?,
         more: reply.more,
     })
+}
+
+pub(super) fn state_word(wanted: PullFilter) -> &'static str {
+    match wanted {
+        PullFilter::Open => "open",
+        PullFilter::Closed => "closed",
+        PullFilter::All => "all",
+    }
 }
 
 pub(super) fn route(repo: &RepoName, number: u64) -> Route {
@@ -66,8 +70,10 @@ pub(super) async fn details(
     let (reviews, more_reviews) = pages::<RawReview>(api, context, repo, number, "reviews").await?;
     let (files, more_files) = pages::<RawFile>(api, context, repo, number, "files").await?;
     let (files, cut) = fitted(files, most);
+    let reviews: Vec<_> = reviews.into_iter().map(Review::from).collect();
     Ok(PullDetails {
-        reviews: reviews.into_iter().map(Review::from).collect(),
+        review_decision: decision(&reviews),
+        reviews,
         files,
         truncated: more_reviews || more_files || cut,
     })
@@ -133,6 +139,7 @@ mod tests {
     fn file(name: &str, lines: u64, patch: Option<&str>) -> RawFile {
         RawFile {
             filename: name.to_owned(),
+            previous_filename: None,
             status: "modified".to_owned(),
             additions: lines,
             deletions: 0,

@@ -3,7 +3,8 @@
 
 use super::exchange_failure::ExchangeFailure;
 use crate::{
-    Branch, Commit, CommitPerson, Failure, PullRequest, PullState, RepoName, Repository, Review,
+    AutoMerge, Branch, Commit, CommitPerson, Failure, MergeMethod, PullAttributes, PullRequest,
+    PullState, RepoName, Repository, Review,
 };
 use serde::Deserialize;
 
@@ -62,6 +63,33 @@ pub(super) struct RawContent {
     pub(super) html_url: Option<String>,
     pub(super) submodule_git_url: Option<String>,
     pub(super) entries: Option<Vec<RawItem>>,
+}
+
+/// The item at a path. Older Enterprise servers list a directory although one object was requested.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawPath {
+    Listing(Vec<RawItem>),
+    Content(RawContent),
+}
+
+impl From<RawPath> for RawContent {
+    fn from(path: RawPath) -> RawContent {
+        match path {
+            RawPath::Content(content) => content,
+            RawPath::Listing(entries) => RawContent {
+                kind: "dir".to_owned(),
+                size: 0,
+                sha: String::new(),
+                encoding: None,
+                content: None,
+                target: None,
+                html_url: None,
+                submodule_git_url: None,
+                entries: Some(entries),
+            },
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -179,8 +207,67 @@ impl From<RawBranch> for Branch {
 }
 
 #[derive(Debug, Deserialize)]
-struct User {
-    login: String,
+pub(super) struct User {
+    pub(super) login: String,
+}
+
+/// Returns the name of an account, `None` if it was deleted.
+pub(super) fn login(user: Option<User>) -> Option<String> {
+    user.map(|user| user.login)
+}
+
+#[derive(Debug, Deserialize)]
+struct Team {
+    slug: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawAutoMerge {
+    merge_method: MergeMethod,
+    enabled_by: Option<User>,
+}
+
+/// A label: an object, or only its name in older answers.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawLabel {
+    Name(String),
+    Label { name: Option<String> },
+}
+
+/// Returns the names of labels.
+pub(super) fn label_names(labels: Vec<RawLabel>) -> Vec<String> {
+    let names = labels.into_iter().filter_map(|label| match label {
+        RawLabel::Name(name) => Some(name),
+        RawLabel::Label { name } => name,
+    });
+    names.collect()
+}
+
+/// The members of a pull request that people attach to it. Older servers leave some out.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawAttributes {
+    #[serde(default)]
+    labels: Vec<RawLabel>,
+    requested_reviewers: Option<Vec<User>>,
+    requested_teams: Option<Vec<Team>>,
+    auto_merge: Option<RawAutoMerge>,
+}
+
+impl From<RawAttributes> for PullAttributes {
+    fn from(raw: RawAttributes) -> PullAttributes {
+        let users = raw.requested_reviewers.unwrap_or_default().into_iter();
+        let teams = raw.requested_teams.unwrap_or_default().into_iter();
+        PullAttributes {
+            labels: label_names(raw.labels),
+            requested_reviewers: users.map(|user| user.login).collect(),
+            requested_teams: teams.map(|team| team.slug).collect(),
+            auto_merge: raw.auto_merge.map(|auto_merge| AutoMerge {
+                merge_method: auto_merge.merge_method,
+                enabled_by: login(auto_merge.enabled_by),
+            }),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -210,6 +297,8 @@ pub(super) struct RawPull {
     updated_at: String,
     html_url: String,
     node_id: Option<String>,
+    #[serde(flatten)]
+    attributes: RawAttributes,
 }
 
 impl RawPull {
@@ -234,6 +323,7 @@ impl RawPull {
             updated_at: self.updated_at,
             url: self.html_url,
             node_id: self.node_id,
+            attributes: self.attributes.into(),
         })
     }
 }
@@ -246,6 +336,8 @@ pub(super) struct Number {
 #[derive(Debug, Deserialize)]
 pub(super) struct RawStatuses {
     pub(super) sha: String,
+    #[serde(default)]
+    pub(super) total_count: u64,
     pub(super) statuses: Vec<RawStatus>,
 }
 
@@ -258,11 +350,20 @@ pub(super) struct RawStatus {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct RawRuns {
+    #[serde(default)]
+    pub(super) total_count: u64,
     pub(super) check_runs: Vec<RawRun>,
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct RawApp {
+    pub(super) slug: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct RawRun {
+    pub(super) id: Option<u64>,
+    pub(super) app: Option<RawApp>,
     pub(super) name: String,
     pub(super) status: String,
     pub(super) conclusion: Option<String>,
@@ -289,6 +390,7 @@ impl From<RawReview> for Review {
 #[derive(Debug, Deserialize)]
 pub(super) struct RawFile {
     pub(super) filename: String,
+    pub(super) previous_filename: Option<String>,
     pub(super) status: String,
     pub(super) additions: u64,
     pub(super) deletions: u64,

@@ -1,6 +1,7 @@
 //! Reads: bounded retries, redirects within the API, and cached responses.
 
 use super::api::{Api, location};
+use super::authentication::RequestIdentity;
 use super::error_response::RequestFacts;
 use super::exchange_failure::ExchangeFailure;
 use super::limits::MAX_REDIRECTS;
@@ -16,7 +17,7 @@ use candor_http_client::{
 use serde::de::DeserializeOwned;
 
 /// A failed attempt to read.
-struct ReadFailure(Failure);
+pub(super) struct ReadFailure(pub(super) Failure);
 
 impl Retryable for ReadFailure {
     fn retry_advice(&self) -> RetryAdvice {
@@ -122,9 +123,27 @@ impl Api {
         route: &str,
         request: &GithubRead,
     ) -> Result<ResponseOrRedirect, Failure> {
-        let tried = self.retry.run(context.deadline, |_| async {
+        let identity = self.identity(context).await?;
+        let tried = self.fetch_as(context, &identity, route, request).await;
+        match tried {
+            Err(failure) if self.forget_refused(context, &identity, &failure).await => {
+                let identity = self.identity(context).await?;
+                self.fetch_as(context, &identity, route, request).await
+            }
+            other => other,
+        }
+    }
+
+    async fn fetch_as(
+        &self,
+        context: &BackendContext,
+        identity: &RequestIdentity,
+        route: &str,
+        request: &GithubRead,
+    ) -> Result<ResponseOrRedirect, Failure> {
+        let tried = identity.scope.retry.run(context.deadline, |_| async {
             let until = context.deadline.min(Deadline::after(self.attempt));
-            let done = until.run(self.exchange(route, request)).await;
+            let done = until.run(self.exchange(identity, route, request)).await;
             done.unwrap_or_else(|_| Err(ExchangeFailure::late().into()))
         });
         tried.await.map_err(|ReadFailure(failure)| failure)
@@ -132,12 +151,14 @@ impl Api {
 
     async fn exchange(
         &self,
+        identity: &RequestIdentity,
         route: &str,
         request: &GithubRead,
     ) -> Result<ResponseOrRedirect, ReadFailure> {
-        let key = format!("{} {route}", request.accept);
+        // A response that one caller's token could read is not cached for another's.
+        let key = format!("{} {} {route}", identity.scope.key, request.accept);
         let cached = self.response_cache.find(&key);
-        let mut headers = self.headers(request.accept);
+        let mut headers = self.headers(request.accept, identity.token.as_ref());
         if let Some(cached) = &cached {
             headers.insert(IF_NONE_MATCH, cached.etag.clone());
         }
@@ -160,6 +181,7 @@ impl Api {
                 let facts = RequestFacts {
                     step: RequestKind::Read,
                     missing: &request.missing,
+                    site: &self.site,
                 };
                 let response = self.read_error_response(&facts, response).await;
                 Err(ReadFailure(Failure::GithubErrorResponse(response)))
@@ -176,6 +198,7 @@ impl Api {
         let (head, body) = response.into_parts();
         let more = has_next(&head.headers);
         let BoundedBody { bytes, truncated } = body.read(limit).await?;
+        let bytes = self.redactor.body(bytes);
         if let Some(etag) = head.headers.get(ETAG).filter(|_| !truncated) {
             let cached = CachedResponse {
                 etag: etag.clone(),

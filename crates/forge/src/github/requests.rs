@@ -14,6 +14,8 @@ use std::time::Duration;
 pub(super) const JSON: &str = "application/vnd.github+json";
 /// A file's own bytes.
 pub(super) const RAW: &str = "application/vnd.github.raw+json";
+/// JSON with the texts that match.
+pub(super) const TEXT_MATCH: &str = "application/vnd.github.text-match+json";
 /// One object for any path, also a directory.
 pub(super) const OBJECT: &str = "application/vnd.github.object+json";
 

@@ -1,7 +1,8 @@
 //! Settings of the backend `github`.
 
+use super::authentication::GithubAuthentication;
 use crate::RepoName;
-use candor_http_client::{BearerToken, HttpSetupError};
+use candor_http_client::HttpSetupError;
 use candor_street::{Clock, Random};
 use std::fmt;
 use std::sync::Arc;
@@ -35,8 +36,7 @@ pub type RepoFilter = Arc<dyn Fn(&RepoName) -> bool + Send + Sync>;
 pub struct GithubSettings {
     /// The public REST API, or `https://HOST/api/v3` of an Enterprise server.
     pub api_url: String,
-    /// `None` sends anonymous requests.
-    pub token: Option<BearerToken>,
+    pub authentication: GithubAuthentication,
     /// Required by GitHub.
     pub user_agent: String,
     /// The allow-list, checked again for every redirect to another repository.
@@ -52,7 +52,7 @@ pub struct GithubSettings {
 impl fmt::Debug for GithubSettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Settings")
-            .field("token", &self.token)
+            .field("authentication", &self.authentication)
             .field("user_agent", &self.user_agent)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()

@@ -1,6 +1,7 @@
 //! Sends changes. Every change is sent once, and its effect is typed.
 
 use super::api::{Api, graphql_url, json_body, location};
+use super::authentication::RequestIdentity;
 use super::error_response::{RequestFacts, wait};
 use super::exchange_failure::ExchangeFailure;
 use super::limits::{MAX_ANSWER_BYTES, MAX_REDIRECTS};
@@ -89,11 +90,36 @@ impl Api {
         }
     }
 
-    /// Makes one exchange. Nothing is sent after the call's deadline. A response is awaited beyond it: the
-    /// caller has its answer by then, but the record needs the outcome.
+    /// Makes one exchange. An app whose token is refused buys another one and sends the change again, because
+    /// a refused change was not made.
     async fn send_to(
         &self,
         context: &BackendContext,
+        url: &str,
+        change: &GithubWrite,
+    ) -> Result<ResponseOrRedirect, FailedWrite> {
+        let identity = self.identity(context).await;
+        let identity = identity.map_err(FailedWrite::without_effect)?;
+        match self.send_as(context, &identity, url, change).await {
+            Err(failed)
+                if self
+                    .forget_refused(context, &identity, &failed.failure)
+                    .await =>
+            {
+                let identity = self.identity(context).await;
+                let identity = identity.map_err(FailedWrite::without_effect)?;
+                self.send_as(context, &identity, url, change).await
+            }
+            other => other,
+        }
+    }
+
+    /// Sends a change once. Nothing is sent after the call's deadline. A response is awaited beyond it: the
+    /// caller has its answer by then, but the record needs the outcome.
+    async fn send_as(
+        &self,
+        context: &BackendContext,
+        identity: &RequestIdentity,
         url: &str,
         change: &GithubWrite,
     ) -> Result<ResponseOrRedirect, FailedWrite> {
@@ -101,7 +127,7 @@ impl Api {
             return Err(FailedWrite::without_effect(ExchangeFailure::late()));
         }
         let until = Deadline::after(self.attempt);
-        let mut headers = self.headers(JSON);
+        let mut headers = self.headers(JSON, identity.token.as_ref());
         let body = json_body(&mut headers, change.body.as_ref());
         let sent = self.client.send(change.method.clone(), url, headers, body);
         let response = match until.run(sent).await {
@@ -151,7 +177,7 @@ impl Api {
         };
         let BoundedBody { bytes, truncated } = body;
         Ok(GithubResponse {
-            bytes,
+            bytes: self.redactor.body(bytes),
             truncated,
             more: false,
             wait: wait(&head.headers, self.clock.now()),
@@ -167,6 +193,7 @@ impl Api {
         let facts = RequestFacts {
             step: change.step,
             missing: &change.missing,
+            site: &self.site,
         };
         let (status, headers) = (response.status(), response.headers().clone());
         match until.run(self.read_error_response(&facts, response)).await {
@@ -180,6 +207,7 @@ impl Api {
                     &headers,
                     b"",
                     now,
+                    &self.redactor,
                 );
                 Failure::GithubErrorResponse(bare)
             }

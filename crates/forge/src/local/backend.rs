@@ -1,7 +1,7 @@
 //! The trait `Forge` for the local backend.
 
 use super::errors::{LocalForgeError, run_blocking};
-use super::repository_root::OpenRepository;
+use super::repository_root::{OpenRepository, RepositoryLocation};
 use super::{LocalForge, search};
 use crate::{
     BackendContext, BackendFuture, Branch, BranchPage, CommitChecks, CommitPage, CreatedCommit,
@@ -12,24 +12,43 @@ use crate::{
 use std::sync::Arc;
 
 impl LocalForge {
-    /// Opens a repository and reads from it on a blocking thread.
+    /// Reads from a repository on a blocking thread. May be read twice, see [`RepositoryRoot::read`].
+    ///
+    /// [`RepositoryRoot::read`]: super::repository_root::RepositoryRoot::read
     async fn look<T: Send + 'static>(
         &self,
         repo: &RepoName,
-        look: impl FnOnce(&OpenRepository) -> Result<T, Failure> + Send + 'static,
+        look: impl Fn(&OpenRepository) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let (root, repo) = (Arc::clone(&self.root), repo.clone());
-        run_blocking(move || look(&root.open(&repo)?)).await
+        run_blocking(move || root.read(&repo, look)).await
     }
 
-    /// Returns all repositories in the order of their names without case.
-    pub async fn repositories(&self) -> Result<Vec<Repository>, LocalForgeError> {
+    /// As [`LocalForge::look`], but at once and without a thread if everything that is read is cached. A thread
+    /// costs more than such a read.
+    async fn look_quickly<T: Send + 'static>(
+        &self,
+        repo: &RepoName,
+        look: impl Fn(&OpenRepository) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        match self.root.read_cached(repo, &look) {
+            Some(found) => Ok(found),
+            None => self.look(repo, look).await,
+        }
+    }
+
+    /// Returns the names of all repositories in the order of their names without case, damaged ones too.
+    pub async fn repositories(&self) -> Result<Vec<RepoName>, LocalForgeError> {
         let root = Arc::clone(&self.root);
         let all = run_blocking(move || {
             let all = root.all()?.into_iter();
-            // Directories that git cannot open are skipped.
-            let opened = all.filter_map(|location| root.open_at(location).ok());
-            opened.map(|opened| opened.summary()).collect()
+            // A directory that is not a repository is skipped.
+            let is_there = |location: &RepositoryLocation| {
+                let opened = root.open_at(location.clone());
+                !matches!(opened, Err(Failure::Missing(_)))
+            };
+            let all = all.filter(is_there).map(|location| location.name);
+            Ok(all.collect())
         });
         Ok(all.await?)
     }
@@ -71,7 +90,7 @@ impl Forge for LocalForge {
         at: &'a Revision,
     ) -> BackendFuture<'a, Directory> {
         let (path, at) = (path.to_owned(), at.clone());
-        Box::pin(self.look(repo, move |opened| opened.directory(&path, &at)))
+        Box::pin(self.look_quickly(repo, move |opened| opened.directory(&path, &at)))
     }
 
     fn file<'a>(
@@ -83,7 +102,7 @@ impl Forge for LocalForge {
         most: u64,
     ) -> BackendFuture<'a, File> {
         let (path, at) = (path.to_owned(), at.clone());
-        Box::pin(self.look(repo, move |opened| opened.file(&path, &at, most)))
+        Box::pin(self.look_quickly(repo, move |opened| opened.file(&path, &at, most)))
     }
 
     fn tree<'a>(
@@ -94,7 +113,7 @@ impl Forge for LocalForge {
         most: usize,
     ) -> BackendFuture<'a, Tree> {
         let at = at.clone();
-        Box::pin(self.look(repo, move |opened| opened.whole_tree(&at, most)))
+        Box::pin(self.look_quickly(repo, move |opened| opened.whole_tree(&at, most)))
     }
 
     fn commits<'a>(
@@ -155,7 +174,7 @@ impl Forge for LocalForge {
         repo: &'a RepoName,
         new: &'a NewPullRequest,
     ) -> BackendFuture<'a, PullRequest> {
-        Box::pin(self.create_pull(context, repo, new))
+        Box::pin(self.name_full_disk(repo, self.create_pull(context, repo, new)))
     }
 
     fn update_pull_request<'a>(
@@ -165,7 +184,7 @@ impl Forge for LocalForge {
         number: u64,
         change: &'a PullRequestChange,
     ) -> BackendFuture<'a, PullRequest> {
-        Box::pin(self.change(context, repo, number, change))
+        Box::pin(self.name_full_disk(repo, self.change(context, repo, number, change)))
     }
 
     fn merge<'a>(
@@ -174,7 +193,7 @@ impl Forge for LocalForge {
         repo: &'a RepoName,
         order: &'a MergeInstruction,
     ) -> BackendFuture<'a, MergedPull> {
-        Box::pin(self.merge_pull(context, repo, order))
+        Box::pin(self.name_full_disk(repo, self.merge_pull(context, repo, order)))
     }
 
     fn delete_branch<'a>(
@@ -183,7 +202,10 @@ impl Forge for LocalForge {
         repo: &'a RepoName,
         branch: &'a str,
     ) -> BackendFuture<'a, ()> {
-        Box::pin(self.remove_branch(context, repo, branch))
+        Box::pin(async move {
+            let removed = self.remove_branch(context, repo, branch, None).await;
+            removed.map(drop)
+        })
     }
 
     fn commit_files<'a>(
@@ -194,7 +216,9 @@ impl Forge for LocalForge {
         message: &'a str,
         files: &'a [NewFile],
     ) -> BackendFuture<'a, CreatedCommit> {
-        Box::pin(self.commit_on(context, repo, branch, message, files))
+        let made = self.commit_on(context, repo, branch, message, files);
+        let made = self.name_full_disk(repo, made);
+        Box::pin(self.then_merge_what_is_ready(repo, made))
     }
 
     fn create_branch<'a>(
@@ -204,7 +228,7 @@ impl Forge for LocalForge {
         branch: &'a str,
         from: &'a Revision,
     ) -> BackendFuture<'a, Branch> {
-        Box::pin(self.make_branch(context, repo, branch, from))
+        Box::pin(self.name_full_disk(repo, self.make_branch(context, repo, branch, from)))
     }
 
     fn details<'a>(

@@ -5,6 +5,7 @@ use super::repository_root::OpenRepository;
 use super::revision::branch_ref;
 use crate::Failure;
 use candor_fault::Cause;
+use candor_street::EffectMark;
 use git2::{ErrorCode, Oid};
 use std::thread;
 use std::time::Duration;
@@ -32,6 +33,21 @@ pub(super) fn locked() -> Failure {
 }
 
 impl OpenRepository {
+    /// Moves a branch for a call. A failed move leaves no effect if the branch has still its commit.
+    pub(super) fn swap_marked(
+        &self,
+        branch: &str,
+        from: Oid,
+        to: Oid,
+        mark: &EffectMark,
+    ) -> Result<SwapOutcome, Failure> {
+        let swapped = self.swap(branch, from, to);
+        if swapped.is_err() && matches!(self.branch(branch), Ok(Some(there)) if there == from) {
+            mark.undone();
+        }
+        swapped
+    }
+
     /// Moves a branch from one commit to another. Blocks for a short time if it is locked.
     pub(super) fn swap(&self, branch: &str, from: Oid, to: Oid) -> Result<SwapOutcome, Failure> {
         const WHAT: &str = "the branch could not be moved";

@@ -135,13 +135,15 @@ impl LocalForge {
         .await
     }
 
-    /// Deletes a branch. Open pull requests keep its commit as their last head.
+    /// Deletes a branch and returns its head. Open pull requests keep it as their last head. With `expected`,
+    /// another head is refused.
     pub(super) async fn remove_branch(
         &self,
         context: &BackendContext,
         repo: &RepoName,
         branch: &str,
-    ) -> Result<(), Failure> {
+        expected: Option<&str>,
+    ) -> Result<String, Failure> {
         let location = self.location(repo).await?;
         let rules = self.rules_of(repo).await?;
         let _lock = self.lock(&location).await?;
@@ -149,7 +151,7 @@ impl LocalForge {
         let open = stored_pulls::open_from(&mut reading, repo, branch).await?;
         drop(reading);
         let head = self
-            .delete_ref(context, location, branch, rules, &open)
+            .delete_ref(context, location, (branch, expected), rules, &open)
             .await?;
         // The branch is gone. A last head that is not recorded is still kept as a ref.
         let mut writing = self.database.write().await?;
@@ -157,22 +159,21 @@ impl LocalForge {
             pull.head_sha = head.to_string();
             stored_pulls::change(&mut writing, &pull).await?;
         }
-        writing
-            .commit()
-            .await
-            .or_broken("a pull request could not be written")
+        let written = writing.commit("a pull request could not be written").await;
+        written.map(|()| head.to_string())
     }
 
     async fn delete_ref(
         &self,
         context: &BackendContext,
         location: RepositoryLocation,
-        branch: &str,
+        (branch, expected): (&str, Option<&str>),
         rules: BranchProtections,
         open: &[stored_pulls::StoredPull],
     ) -> Result<Oid, Failure> {
         let numbers: Vec<u64> = open.iter().map(|pull| pull.number).collect();
         let (root, context, branch) = (Arc::clone(&self.root), context.clone(), branch.to_owned());
+        let expected = expected.map(String::from);
         run_blocking(move || {
             let opened = root.open_at(location)?;
             if rules.of(&branch).is_some() || opened.default_branch()? == branch {
@@ -182,7 +183,14 @@ impl LocalForge {
                     false => MissingItem::Branch(branch).into(),
                 });
             }
-            let keep_head = |head| {
+            let keep_head = |head: Oid| {
+                let actual = head.to_string();
+                if let Some(expected) = expected.as_ref().filter(|one| !actual.starts_with(*one)) {
+                    return Err(Failure::BranchHeadMoved {
+                        expected: expected.clone(),
+                        actual: Some(actual),
+                    });
+                }
                 let mut numbers = numbers.iter();
                 numbers.try_for_each(|number| pull_head::keep_head(&opened, *number, head))
             };

@@ -157,21 +157,23 @@ impl LocalForge {
         let (by, now) = (self.identity.clone(), self.now());
         let forbidden = rules.forbid_commit(branch);
         let ready = run_blocking(move || {
-            let opened = root.open_at(at)?;
-            let parent = opened.branch(&name)?;
-            let parent = parent.ok_or_else(|| opened.missing_branch(&name))?;
-            if forbidden {
-                return Err(UnmetPrecondition::BranchProtected(name).into());
-            }
-            let commit = opened.write_commit(Some(parent), &files, &text, &by, now)?;
-            Ok(PreparedCommit { parent, commit })
+            root.build(&at, |opened| {
+                let parent = opened.branch(&name)?;
+                let parent = parent.ok_or_else(|| opened.missing_branch(&name))?;
+                if forbidden {
+                    return Err(UnmetPrecondition::BranchProtected(name.clone()).into());
+                }
+                let commit = opened.write_commit(Some(parent), &files, &text, &by, now)?;
+                Ok(PreparedCommit { parent, commit })
+            })
         })
         .await?;
         self.check_probe(ChangePoint::CommitBuilt)?;
         context.mark.begins()?;
         let (root, at, name) = (Arc::clone(&self.root), location.clone(), branch.to_owned());
-        let (from, to) = (ready.parent, ready.commit);
-        let swapped = run_blocking(move || root.open_at(at)?.swap(&name, from, to)).await?;
+        let (from, to, mark) = (ready.parent, ready.commit, context.mark.clone());
+        let swap = move || root.open_at(at)?.swap_marked(&name, from, to, &mark);
+        let swapped = run_blocking(swap).await?;
         if swapped != SwapOutcome::Done {
             context.mark.undone();
             return Err(match swapped {

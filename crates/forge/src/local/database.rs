@@ -2,21 +2,24 @@
 
 use super::errors::{LocalForgeError, OrBroken};
 use super::git_files;
+use super::tables::{FORMAT, upgrade};
 use crate::Failure;
+use candor_street::EffectMark;
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{ConnectOptions as _, Sqlite, Transaction};
+use sqlx::{ConnectOptions as _, Connection as _, Sqlite, Transaction};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The file of the database. No owner can have this name, because the file has the path that the
 /// owner's directory would have.
 pub(super) const FILE: &str = "forge.db";
-
-/// The format version.
-const FORMAT: u64 = 1;
 
 /// The time a writer waits for another process.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,44 +27,90 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The number of connections. One of them writes.
 const CONNECTIONS: u32 = 4;
 
-const TABLES: [&str; 5] = [
-    "CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE pulls (
-        repo TEXT NOT NULL, number BIGINT NOT NULL, title TEXT NOT NULL, body TEXT,
-        state TEXT NOT NULL, draft BIGINT NOT NULL,
-        head TEXT NOT NULL, head_owner TEXT, head_sha TEXT NOT NULL, base TEXT NOT NULL,
-        author TEXT, merging_sha TEXT, merging_from TEXT, merged_sha TEXT,
-        created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, closed_at BIGINT, merged_at BIGINT,
-        PRIMARY KEY (repo, number))",
-    "CREATE UNIQUE INDEX open_pulls ON pulls (repo, lower(coalesce(head_owner, '')), head, base)
-        WHERE state IN ('open', 'merging')",
-    "CREATE TABLE statuses (
-        repo TEXT NOT NULL, sha TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
-        description TEXT, at BIGINT NOT NULL, PRIMARY KEY (repo, sha, name))",
-    "CREATE TABLE protections (
-        repo TEXT NOT NULL, branch TEXT NOT NULL, require_pull_request BIGINT NOT NULL,
-        locked BIGINT NOT NULL, required_checks TEXT NOT NULL, PRIMARY KEY (repo, branch))",
-];
-
 /// The database of a forge.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Database {
     pool: SqlitePool,
+    /// A connection that is never used and never closed before the pool. It keeps the shared memory of
+    /// the journal on the disk: without it the last connection to close would remove it, and on a full
+    /// disk no other connection could be opened, not even for reading.
+    anchor: Arc<Mutex<SqliteConnection>>,
+}
+
+/// A transaction for writing. It is rolled back if it is dropped.
+pub(super) struct WriteTransaction(Transaction<'static, Sqlite>);
+
+impl WriteTransaction {
+    /// Commits. A transaction that fails because the disk is full is rolled back.
+    pub(super) async fn commit(self, what: &'static str) -> Result<(), Failure> {
+        self.0.commit().await.or_broken(what)
+    }
+
+    /// Commits the change of a call. Nothing was changed if the disk is full.
+    pub(super) async fn commit_change(
+        self,
+        what: &'static str,
+        mark: &EffectMark,
+    ) -> Result<(), Failure> {
+        let committed = self.commit(what).await;
+        match &committed {
+            Ok(()) => mark.done(),
+            Err(Failure::DiskFull(_)) => mark.undone(),
+            Err(_) => {}
+        }
+        committed
+    }
+}
+
+impl Deref for WriteTransaction {
+    type Target = SqliteConnection;
+
+    fn deref(&self) -> &SqliteConnection {
+        &self.0
+    }
+}
+
+impl DerefMut for WriteTransaction {
+    fn deref_mut(&mut self) -> &mut SqliteConnection {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Database").finish_non_exhaustive()
+    }
 }
 
 impl Database {
-    /// Opens the database of an existing forge.
+    /// Opens the database of an existing forge. One of an older format is migrated in one transaction.
     pub(super) async fn open(dir: &Path) -> Result<Database, LocalForgeError> {
         if !dir.join(FILE).is_file() {
             return Err(LocalForgeError::NotAForge(dir.to_path_buf()));
         }
         let database = connect(dir, false).await?;
         let mut connection = database.read().await?;
-        match database.format(&mut connection).await? {
+        let format = database.format(&mut connection).await?;
+        drop(connection);
+        match format {
             // A file without tables is left by an interrupted creation.
-            None => Err(LocalForgeError::NotAForge(dir.to_path_buf())),
-            format => check_format(format).map(|()| database),
+            None => return Err(LocalForgeError::NotAForge(dir.to_path_buf())),
+            Some(FORMAT) => {}
+            Some(_) => database.migrate().await?,
         }
+        Ok(database)
+    }
+
+    /// Migrates a database of an older format and refuses one of a newer format.
+    async fn migrate(&self) -> Result<(), LocalForgeError> {
+        const WHAT: &str = "the database could not be migrated";
+        let mut writing = self.write().await?;
+        // Another process may have migrated it meanwhile.
+        let format = self.format(&mut writing).await?;
+        check_format(format, FORMAT)?;
+        upgrade(&mut writing, format.unwrap_or_default(), WHAT).await?;
+        writing.commit(WHAT).await?;
+        Ok(())
     }
 
     /// Creates the database of a new forge.
@@ -70,19 +119,9 @@ impl Database {
         let database = connect(dir, true).await?;
         let mut writing = database.write().await?;
         let format = database.format(&mut writing).await?;
-        check_format(format)?;
-        if format.is_none() {
-            for table in TABLES {
-                let created = sqlx::query(table).execute(&mut *writing).await;
-                created.or_broken(WHAT)?;
-            }
-            sqlx::query("INSERT INTO meta (key, value) VALUES ('format', ?)")
-                .bind(FORMAT.to_string())
-                .execute(&mut *writing)
-                .await
-                .or_broken(WHAT)?;
-        }
-        writing.commit().await.or_broken(WHAT)?;
+        check_format(format, FORMAT)?;
+        upgrade(&mut writing, format.unwrap_or_default(), WHAT).await?;
+        writing.commit(WHAT).await?;
         git_files::sync_directory(dir).or_broken(WHAT)?;
         Ok(database)
     }
@@ -90,18 +129,24 @@ impl Database {
     /// Closes the database and merges its journal into the file.
     pub(super) async fn close(self) {
         self.pool.close().await;
+        let anchor = Arc::into_inner(self.anchor).map(Mutex::into_inner);
+        if let Some(Ok(anchor)) = anchor {
+            // An error leaves the journal beside the file, where the next program finds it.
+            drop(anchor.close().await);
+        }
     }
 
     /// Returns a connection for reading.
-    pub(super) async fn read(&self) -> Result<sqlx::pool::PoolConnection<Sqlite>, Failure> {
+    pub(super) async fn read(&self) -> Result<PoolConnection<Sqlite>, Failure> {
         let connection = self.pool.acquire().await;
         connection.or_broken("the database could not be opened")
     }
 
     /// Starts a transaction for writing. Its reads do not change before it is committed.
-    pub(super) async fn write(&self) -> Result<Transaction<'static, Sqlite>, Failure> {
+    pub(super) async fn write(&self) -> Result<WriteTransaction, Failure> {
         let writing = self.pool.begin_with("BEGIN IMMEDIATE").await;
-        writing.or_broken("the database could not be locked for writing")
+        let writing = writing.or_broken("the database could not be locked for writing")?;
+        Ok(WriteTransaction(writing))
     }
 
     async fn format(&self, connection: &mut SqliteConnection) -> Result<Option<u64>, Failure> {
@@ -126,12 +171,10 @@ impl Database {
     }
 }
 
-fn check_format(format: Option<u64>) -> Result<(), LocalForgeError> {
+/// Refuses a format that is newer than the newest known one.
+fn check_format(format: Option<u64>, known: u64) -> Result<(), LocalForgeError> {
     match format {
-        Some(found) if found > FORMAT => Err(LocalForgeError::Newer {
-            found,
-            known: FORMAT,
-        }),
+        Some(found) if found > known => Err(LocalForgeError::Newer { found, known }),
         _ => Ok(()),
     }
 }
@@ -156,8 +199,40 @@ async fn connect(dir: &Path, create: bool) -> Result<Database, Failure> {
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(PATIENCE)
         .disable_statement_logging();
-    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS);
-    let pool = pool.connect_with(options).await;
-    let pool = pool.or_broken("the database could not be opened")?;
-    Ok(Database { pool })
+    const WHAT: &str = "the database could not be opened";
+    let anchor = SqliteConnection::connect_with(&options).await;
+    let mut anchor = anchor.or_broken(WHAT)?;
+    // The shared memory is made by the first read.
+    let read = sqlx::query("SELECT count(*) FROM sqlite_master").execute(&mut anchor);
+    read.await.or_broken(WHAT)?;
+    // After an error SQLite may have rolled back by itself, and the driver's own rollback then fails: the
+    // driver takes the connection to be in a transaction for ever. Such a connection is closed.
+    let pool = SqlitePoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        });
+    let pool = pool.connect_with(options).await.or_broken(WHAT)?;
+    Ok(Database {
+        pool,
+        anchor: Arc::new(Mutex::new(anchor)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_of_format_1_refuses_format_2() {
+        let refused = check_format(Some(2), 1);
+        assert!(matches!(
+            refused,
+            Err(LocalForgeError::Newer { found: 2, known: 1 })
+        ));
+        assert!(check_format(Some(1), 1).is_ok() && check_format(None, 1).is_ok());
+    }
 }

@@ -1,7 +1,8 @@
 //! Errors of the local backend, and work on blocking threads.
 
-use crate::{Failure, RepoName};
+use crate::{DamagedItem, Failure, RepoName};
 use candor_fault::{Cause, Effect};
+use git2::ErrorClass;
 use std::error::Error;
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -78,20 +79,59 @@ pub(super) trait IntoFailure: Sized {
 
 impl IntoFailure for git2::Error {
     fn broken(self, what: &'static str) -> Failure {
-        Failure::Broken(what, Cause::error("GitError", &self))
+        let cause = Cause::error("GitError", &self);
+        match self.class() {
+            // The names of entries are the caller's, so a tree is refused with its own error.
+            ErrorClass::Odb | ErrorClass::Object | ErrorClass::Zlib | ErrorClass::Sha1 => {
+                Failure::Damaged(DamagedItem::Object, cause)
+            }
+            _ => Failure::Broken(what, cause),
+        }
     }
 }
 
+/// Converts an error of reading a ref.
+pub(super) fn damaged_ref(item: DamagedItem, error: &git2::Error) -> Failure {
+    let item = match error.class() {
+        ErrorClass::Odb | ErrorClass::Object => DamagedItem::Object,
+        _ => item,
+    };
+    Failure::Damaged(item, Cause::error("GitError", error))
+}
+
+/// The result codes of SQLite for a disk without room: `SQLITE_FULL`, and `SQLITE_IOERR_SHMSIZE` for the
+/// shared memory of the journal.
+const SQLITE_FULL: u32 = 13;
+const SQLITE_IOERR_SHMSIZE: u32 = 4874;
+
 impl IntoFailure for sqlx::Error {
     fn broken(self, what: &'static str) -> Failure {
-        Failure::Broken(what, Cause::error("DatabaseError", &self))
+        let cause = Cause::error("DatabaseError", &self);
+        let code = self.as_database_error().and_then(|error| error.code());
+        let code = code.and_then(|code| code.parse::<u32>().ok());
+        match code {
+            Some(SQLITE_IOERR_SHMSIZE) => Failure::DiskFull(cause),
+            Some(code) if code & 0xff == SQLITE_FULL => Failure::DiskFull(cause),
+            _ => Failure::Broken(what, cause),
+        }
     }
 }
 
 impl IntoFailure for io::Error {
     fn broken(self, what: &'static str) -> Failure {
-        Failure::Broken(what, Cause::from(self))
+        match is_full(&self) {
+            true => Failure::DiskFull(Cause::from(self)),
+            false => Failure::Broken(what, Cause::from(self)),
+        }
     }
+}
+
+/// Returns true if an operation failed because the disk or the quota has no room.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// Converts the error of a result, with the step that failed.

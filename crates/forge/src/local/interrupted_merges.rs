@@ -1,7 +1,7 @@
 //! Settles interrupted merges: their base branch shows whether they happened.
 
 use super::LocalForge;
-use super::errors::{OrBroken, run_blocking};
+use super::errors::run_blocking;
 use super::mergeability::settled;
 use super::repository_root::RepositoryLocation;
 use super::stored_pulls::{self, StoredPull, StoredState};
@@ -53,7 +53,7 @@ impl LocalForge {
             }
             _ => stored_pulls::give_up_merge(&mut writing, &pull).await?,
         }
-        writing.commit().await.or_broken(WRITE)?;
+        writing.commit(WRITE).await?;
         self.row(&location.name, pull.number).await
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     BackendContext, Failure, MergeInstruction, MergeMethod, MergedPull, MissingItem, RepoName,
     UnmergeablePull, UnmergeableReason, UnmetPrecondition,
 };
+use candor_fault::Effect;
 use git2::Oid;
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ fn unmergeable(
         state: Some(word.text().to_owned()),
         failing_checks,
         response: None,
+        // The tool asks for them.
+        conflicts: None,
     })
 }
 
@@ -100,7 +103,7 @@ impl LocalForge {
             });
         }
         let head_sha = &status.head_sha;
-        let verdict = self.verdict(&location.name, &pull.base, head_sha).await?;
+        let verdict = self.verdict(&location.name, pull, head_sha).await?;
         match (&status.gone, status.conflict) {
             _ if pull.draft => refuse(
                 UnmergeableReason::Draft,
@@ -134,31 +137,34 @@ impl LocalForge {
         let (pull, order) = (pull.clone(), order.clone());
         let (by, now) = (self.identity.clone(), self.now());
         run_blocking(move || {
-            let base = root.open_at(location)?;
-            let head = Oid::from_str(&pull.head_sha).or_broken("a head is no commit")?;
-            PullHead::of(&root, &base, &pull)?.copy_into(&base, pull.number, head)?;
-            let from = base.branch(&pull.base)?;
-            let from = from.ok_or_else(|| MissingItem::Branch(pull.base.clone()))?;
-            let built = base.build(&MergeInputs {
-                base: from,
-                head,
-                method: order.method,
-                message: &words(&base, &pull, &order, from, head)?,
-                by: &by,
-                now,
-            })?;
-            let conflict = match order.method {
-                MergeMethod::Rebase => (UnmergeableReason::NotRebaseable, MergeableState::Clean),
-                MergeMethod::Merge | MergeMethod::Squash => {
-                    (UnmergeableReason::Conflict, MergeableState::Dirty)
+            root.build(&location, |base| {
+                let head = Oid::from_str(&pull.head_sha).or_broken("a head is no commit")?;
+                PullHead::of(&root, base, &pull)?.copy_into(base, pull.number, head)?;
+                let from = base.branch(&pull.base)?;
+                let from = from.ok_or_else(|| MissingItem::Branch(pull.base.clone()))?;
+                let built = base.build(&MergeInputs {
+                    base: from,
+                    head,
+                    method: order.method,
+                    message: &words(base, &pull, &order, from, head)?,
+                    by: &by,
+                    now,
+                })?;
+                let conflict = match order.method {
+                    MergeMethod::Rebase => {
+                        (UnmergeableReason::NotRebaseable, MergeableState::Clean)
+                    }
+                    MergeMethod::Merge | MergeMethod::Squash => {
+                        (UnmergeableReason::Conflict, MergeableState::Dirty)
+                    }
+                };
+                match built {
+                    MergeBuild::Commit(to) => Ok(PreparedMerge { from, to }),
+                    MergeBuild::Conflict => {
+                        Err(unmergeable(pull.number, conflict.0, conflict.1, Vec::new()))
+                    }
                 }
-            };
-            match built {
-                MergeBuild::Commit(to) => Ok(PreparedMerge { from, to }),
-                MergeBuild::Conflict => {
-                    Err(unmergeable(pull.number, conflict.0, conflict.1, Vec::new()))
-                }
-            }
+            })
         })
         .await
     }
@@ -181,13 +187,16 @@ impl LocalForge {
             }
         }
         self.check_probe(ChangePoint::MergeRecorded)?;
-        let swapped = self.move_base(location, pull, ready).await?;
-        if swapped != SwapOutcome::Done {
-            let mut writing = self.database.write().await?;
-            stored_pulls::give_up_merge(&mut writing, pull).await?;
-            writing.commit().await.or_broken(WRITE)?;
-            context.mark.undone();
-            return match swapped {
+        let swapped = self.move_base(context, location, pull, ready).await;
+        if !matches!(swapped, Ok(SwapOutcome::Done)) {
+            if swapped.is_ok() {
+                context.mark.undone();
+            }
+            if context.mark.effect() == Effect::None {
+                // If this cannot be recorded either, the next reader settles the row by the base branch.
+                drop(self.record_abandoned(pull).await);
+            }
+            return match swapped? {
                 SwapOutcome::Locked => Err(locked()),
                 SwapOutcome::Done | SwapOutcome::Moved => Ok(None),
             };
@@ -213,34 +222,42 @@ impl LocalForge {
         let (to, from) = (ready.to.to_string(), ready.from.to_string());
         let mut writing = self.database.write().await?;
         let begun = stored_pulls::begin_merge(&mut writing, pull, &to, &from).await?;
-        writing.commit().await.or_broken(WRITE)?;
+        writing.commit(WRITE).await?;
         Ok(begun)
     }
 
     async fn move_base(
         &self,
+        context: &BackendContext,
         location: &RepositoryLocation,
         pull: &StoredPull,
         ready: &PreparedMerge,
     ) -> Result<SwapOutcome, Failure> {
         let (root, location) = (Arc::clone(&self.root), location.clone());
         let (branch, from, to) = (pull.base.clone(), ready.from, ready.to);
+        let mark = context.mark.clone();
         run_blocking(move || {
             let base = root.open_at(location)?;
             match from == to {
                 // The base needs no move if it is still there.
                 true if base.branch(&branch)? == Some(to) => Ok(SwapOutcome::Done),
                 true => Ok(SwapOutcome::Moved),
-                false => base.swap(&branch, from, to),
+                false => base.swap_marked(&branch, from, to, &mark),
             }
         })
         .await
     }
 
+    async fn record_abandoned(&self, pull: &StoredPull) -> Result<(), Failure> {
+        let mut writing = self.database.write().await?;
+        stored_pulls::give_up_merge(&mut writing, pull).await?;
+        writing.commit(WRITE).await
+    }
+
     async fn record_end(&self, pull: &StoredPull) -> Result<(), Failure> {
         let mut writing = self.database.write().await?;
         stored_pulls::end_merge(&mut writing, pull, self.now().as_microsecond()).await?;
-        writing.commit().await.or_broken(WRITE)
+        writing.commit(WRITE).await
     }
 }
 

@@ -3,14 +3,13 @@
 use super::Identity;
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
+use super::tree_merge::{TreeMerge, TreeMerger};
 use crate::{Failure, MergeMethod};
 use candor_fault::Timestamp;
-use git2::{Commit, ErrorCode, Index, MergeOptions, Oid, Signature, Sort, Time, Tree};
+use git2::{Commit, ErrorCode, Oid, Repository, Signature, Sort, Time};
+use std::cell::Cell;
 
 const WHAT: &str = "the merge could not be made";
-
-/// The maximum number of merges of merge bases for two commits.
-const MAX_RECURSION: u32 = 16;
 
 /// The maximum number of commits of a rebase, and in the message of a squash.
 pub const MAX_COMMITS: usize = 1000;
@@ -50,12 +49,6 @@ pub(super) fn message(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-fn options() -> MergeOptions {
-    let mut options = MergeOptions::new();
-    options.find_renames(true).recursion_limit(MAX_RECURSION);
-    options
-}
-
 impl OpenRepository {
     /// Returns true if a commit is the other or has it in its history.
     pub(super) fn contains(&self, commit: Oid, ancestor: Oid) -> Result<bool, Failure> {
@@ -82,8 +75,24 @@ impl OpenRepository {
         memory.map(drop).or_broken(WHAT)
     }
 
-    /// Returns true if a head conflicts with a base. Commits without a common history conflict. The depth of
-    /// their trees must have been checked.
+    /// Opens the repository once more, with new objects in memory.
+    fn in_memory(&self) -> Result<OpenRepository, Failure> {
+        let git = Repository::open_bare(&self.location.path).or_broken(WHAT)?;
+        let config = self.git.config().or_broken(WHAT)?;
+        git.set_config(&config).or_broken(WHAT)?;
+        let opened = OpenRepository {
+            location: self.location.clone(),
+            git,
+            objects: None,
+            is_spent: Cell::new(false),
+            is_cached_only: false,
+        };
+        opened.write_to_memory()?;
+        Ok(opened)
+    }
+
+    /// Returns true if a head conflicts with a base. Commits without a common history conflict. New objects of
+    /// this handle must stay in memory.
     pub(super) fn conflicts(&self, base: Oid, head: Oid) -> Result<bool, Failure> {
         if self.contains(base, head)? {
             return Ok(false);
@@ -91,16 +100,14 @@ impl OpenRepository {
         if self.merge_base(base, head)?.is_none() {
             return Ok(true);
         }
-        let (base, head) = (self.commit_at(base)?, self.commit_at(head)?);
-        let index = self.git.merge_commits(&base, &head, Some(&options()));
-        Ok(index.or_broken(WHAT)?.has_conflicts())
+        let merged = TreeMerger::new(self)?.commits(base, head)?;
+        Ok(matches!(merged, TreeMerge::Conflicts(_)))
     }
 
     pub(super) fn build(&self, order: &MergeInputs<'_>) -> Result<MergeBuild, Failure> {
         if self.contains(order.base, order.head)? {
             return Ok(MergeBuild::Commit(order.base));
         }
-        self.require_shallow_merge(order.base, order.head)?;
         match order.method {
             MergeMethod::Merge => self.merge_or_squash(order, true),
             MergeMethod::Squash => self.merge_or_squash(order, false),
@@ -110,10 +117,13 @@ impl OpenRepository {
 
     fn merge_or_squash(&self, order: &MergeInputs<'_>, both: bool) -> Result<MergeBuild, Failure> {
         let (base, head) = (self.commit_at(order.base)?, self.commit_at(order.head)?);
-        let index = self.git.merge_commits(&base, &head, Some(&options()));
-        let Some(tree) = self.written(index.or_broken(WHAT)?)? else {
+        let memory = self.in_memory()?;
+        let merged = TreeMerger::new(&memory)?.commits(order.base, order.head)?;
+        let TreeMerge::Tree(tree) = merged else {
             return Ok(MergeBuild::Conflict);
         };
+        self.keep_tree(&memory, tree)?;
+        let tree = self.git.find_tree(tree).or_broken(WHAT)?;
         let by = signature(order.by, order.now)?;
         let parents = match both {
             true => vec![&base, &head],
@@ -122,15 +132,6 @@ impl OpenRepository {
         let text = message(order.message);
         let commit = self.git.commit(None, &by, &by, &text, &tree, &parents);
         commit.map(MergeBuild::Commit).or_broken(WHAT)
-    }
-
-    /// Writes the tree of an index. Returns `None` if it has conflicts.
-    fn written(&self, mut index: Index) -> Result<Option<Tree<'_>>, Failure> {
-        if index.has_conflicts() {
-            return Ok(None);
-        }
-        let tree = index.write_tree_to(&self.git).or_broken(WHAT)?;
-        self.git.find_tree(tree).map(Some).or_broken(WHAT)
     }
 
     /// Returns the first commits of a head that a base does not have, oldest first and without merges, and
@@ -161,22 +162,23 @@ impl OpenRepository {
         if more {
             return Ok(MergeBuild::Conflict);
         }
-        let parents = commits.iter().flat_map(|commit| commit.parent_ids());
-        let ids = commits.iter().map(|commit| commit.id()).chain(parents);
-        self.require_shallow(&ids.collect::<Vec<_>>())?;
+        let memory = self.in_memory()?;
+        let mut merger = TreeMerger::new(&memory)?;
         for commit in commits {
-            let index = self
-                .git
-                .cherrypick_commit(&commit, &onto, 0, Some(&options()));
-            let Some(tree) = self.written(index.or_broken(WHAT)?)? else {
+            let parent = commit.parent_ids().next();
+            // The commits before this one are on the disk, and the other handle finds them there.
+            let merged = merger.trees([parent, Some(onto.id()), Some(commit.id())])?;
+            let TreeMerge::Tree(tree) = merged else {
                 return Ok(MergeBuild::Conflict);
             };
             let was_empty = commit
                 .parent(0)
                 .is_ok_and(|parent| parent.tree_id() == commit.tree_id());
-            if tree.id() == onto.tree_id() && !was_empty {
+            if tree == onto.tree_id() && !was_empty {
                 continue;
             }
+            self.keep_tree(&memory, tree)?;
+            let tree = self.git.find_tree(tree).or_broken(WHAT)?;
             let text = String::from_utf8_lossy(commit.message_raw_bytes());
             let author = commit.author();
             let again = self

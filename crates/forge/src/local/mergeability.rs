@@ -5,8 +5,10 @@ use super::errors::run_blocking;
 use super::protection::{BranchProtections, BranchRules};
 use super::pull_head::PullHead;
 use super::repository_root::{OpenRepository, RepositoryLocation, RepositoryRoot};
+use super::reviews::{self, Approvals};
 use super::statuses;
 use super::stored_pulls::{StoredPull, StoredState};
+use super::tree_size::is_beyond_bounds;
 use crate::{CheckState, CommitCheck, Failure, RepoName};
 use git2::Oid;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ impl MergeableState {
     }
 }
 
-/// The verdict of the checks and the base's rules.
+/// The verdict of the checks, the reviews and the base's rules.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChecksVerdict {
     pub(super) blocked: bool,
@@ -83,10 +85,11 @@ impl PullStatus {
             (true, Some(id), Some(onto)) => {
                 head.share_objects(base)?;
                 base.write_to_memory()?;
-                // Trees that are too deep are not compared. The merge itself reports the reason.
-                match base.require_shallow_merge(onto, id) {
-                    Ok(()) => Some(base.conflicts(onto, id)?),
-                    Err(_) => None,
+                // Trees that are too deep are not merged. The merge itself reports the reason.
+                match base.conflicts(onto, id) {
+                    Ok(conflict) => Some(conflict),
+                    Err(failure) if is_beyond_bounds(&failure) => None,
+                    Err(failure) => return Err(failure),
                 }
             }
             _ => None,
@@ -146,7 +149,11 @@ pub(super) fn settled(base: &OpenRepository, pull: &StoredPull) -> Result<Stored
 }
 
 impl ChecksVerdict {
-    pub(super) fn of(rules: Option<&BranchRules>, checks: &[CommitCheck]) -> ChecksVerdict {
+    pub(super) fn of(
+        rules: Option<&BranchRules>,
+        checks: &[CommitCheck],
+        approvals: &Approvals,
+    ) -> ChecksVerdict {
         let state = |name: &str| checks.iter().find(|check| check.name == name);
         let passed =
             |name: &&String| state(name).is_some_and(|one| one.state == CheckState::Passed);
@@ -157,8 +164,10 @@ impl ChecksVerdict {
             .filter(|name| !passed(name))
             .cloned()
             .collect();
+        let is_refused =
+            |rules: &BranchRules| rules.locked || !approvals.satisfy(rules.required_approvals);
         ChecksVerdict {
-            blocked: !failing.is_empty() || rules.is_some_and(|rules| rules.locked),
+            blocked: !failing.is_empty() || rules.is_some_and(is_refused),
             unstable: checks.iter().any(|check| check.state != CheckState::Passed),
             failing,
         }
@@ -174,8 +183,7 @@ impl LocalForge {
     ) -> Result<PullStatus, Failure> {
         let (root, pull) = (Arc::clone(&self.root), pull.clone());
         run_blocking(move || {
-            let base = root.open_at(location)?;
-            PullStatus::of(&root, &base, &pull, whole)
+            root.build(&location, |base| PullStatus::of(&root, base, &pull, whole))
         })
         .await
     }
@@ -183,12 +191,15 @@ impl LocalForge {
     pub(super) async fn verdict(
         &self,
         repo: &RepoName,
-        base: &str,
+        pull: &StoredPull,
         head_sha: &str,
     ) -> Result<ChecksVerdict, Failure> {
         let mut reading = self.database.read().await?;
         let rules = BranchProtections::read(&mut reading, repo).await?;
         let checks = statuses::of_commit(&mut reading, repo, head_sha).await?;
-        Ok(ChecksVerdict::of(rules.of(base).as_ref(), &checks))
+        let reviews = reviews::of_pull(&mut reading, &pull.repo, pull.number).await?;
+        let approvals = Approvals::of(&reviews, head_sha);
+        let rules = rules.of(&pull.base);
+        Ok(ChecksVerdict::of(rules.as_ref(), &checks, &approvals))
     }
 }

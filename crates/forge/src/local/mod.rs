@@ -1,52 +1,95 @@
 //! The backend `local`: bare git repositories below one directory, and a small database with pull
 //! requests, statuses and protection rules. It uses no network.
 
+mod auto_merge;
 mod backend;
 mod branch_swap;
 mod branches;
+mod code_search;
+mod comments;
+mod commit_changes;
 mod commit_files;
+mod comparison;
+mod conflicts;
 mod database;
+mod discussion;
 mod errors;
+mod file_changes;
+mod filtered_history;
+mod find_pulls;
+mod full_disk;
 mod git_files;
 mod history;
 mod import;
 mod interrupted_merges;
+mod issue_search;
+mod issues;
+mod job_logs;
+mod line_positions;
 mod merge;
+#[cfg(test)]
+mod merge_agreement;
 mod merge_commits;
 mod mergeability;
+mod new_repository;
+mod object_cache;
 mod object_copy;
+mod object_files;
+mod pack_index;
 mod protection;
+mod pull_attributes;
+mod pull_branch;
 mod pull_details;
 mod pull_head;
 mod pull_requests;
+mod ref_cache;
+mod releases;
 mod repository;
 mod repository_lock;
+mod repository_pool;
 mod repository_root;
+mod revert;
+mod reviews;
 mod revision;
+mod row_change;
 mod sample;
 mod search;
 mod statuses;
 mod stored_pulls;
+mod tables;
 mod times;
 mod tree;
+mod tree_entries;
+mod tree_merge;
 mod tree_size;
 mod url;
 
+use crate::WriteLog;
 use candor_fault::Timestamp;
 use candor_street::Clock;
 use database::Database;
 use repository_lock::RepositoryLocks;
 use repository_root::RepositoryRoot;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+pub use code_search::{MAX_MATCHES, MAX_SEARCHED_BYTES, SEARCH_TIME};
 pub use errors::LocalForgeError;
-pub use import::import;
+pub use filtered_history::{HISTORY_TIME, MAX_SCANNED_COMMITS};
+pub use history::MAX_POOLED_COMMITS;
+pub use import::{ImportObserver, ImportProgress, import, import_observed};
+pub use issue_search::MAX_SEARCHED_ISSUES;
+pub use job_logs::StoredLog;
 pub use merge_commits::MAX_COMMITS;
+pub use object_cache::{MAX_CACHED_BYTES, MAX_CACHED_OBJECT};
+pub use object_files::MAX_ALTERNATES;
 pub use protection::{BranchProtection, BranchRules};
 pub use pull_details::MAX_FILES;
+pub use ref_cache::MAX_CACHED_REFS;
+pub use repository_pool::{MAX_POOLED_HANDLES, MAX_POOLED_REPOSITORIES};
+pub use reviews::MAX_REVIEWS;
 pub use sample::init;
-pub use tree::MAX_ITEMS;
+pub use tree::{MAX_ITEMS, MAX_SIMILAR};
 pub use tree_size::MAX_DEPTH;
 
 /// The author of the commits and pull requests of this forge.
@@ -80,6 +123,8 @@ pub struct LocalForge {
     identity: Identity,
     locks: RepositoryLocks,
     probe: Option<Arc<ChangeProbe>>,
+    /// The log for merges that this backend makes by itself.
+    own_writes: OnceLock<Arc<dyn WriteLog>>,
 }
 
 impl LocalForge {
@@ -100,6 +145,7 @@ impl LocalForge {
             identity,
             locks: RepositoryLocks::default(),
             probe: None,
+            own_writes: OnceLock::new(),
         };
         forge.settle_all().await?;
         Ok(forge)

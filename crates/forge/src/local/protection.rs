@@ -22,6 +22,8 @@ pub struct BranchRules {
     pub locked: bool,
     /// The checks that a pull request must have passed.
     pub required_checks: BTreeSet<String>,
+    /// The number of people who must approve the head of a pull request.
+    pub required_approvals: u32,
 }
 
 /// Rules with the pattern of their branches.
@@ -41,15 +43,15 @@ impl BranchProtections {
         connection: &mut SqliteConnection,
         repo: &RepoName,
     ) -> Result<BranchProtections, Failure> {
-        let rows: Vec<(String, i64, i64, String)> = sqlx::query_as(
-            "SELECT branch, require_pull_request, locked, required_checks
+        let rows: Vec<(String, i64, i64, String, i64)> = sqlx::query_as(
+            "SELECT branch, require_pull_request, locked, required_checks, required_approvals
              FROM protections WHERE repo = ? ORDER BY branch",
         )
         .bind(repo.folded())
         .fetch_all(connection)
         .await
         .or_broken(READ)?;
-        let read = |(branch, pull, locked, checks): (String, i64, i64, String)| {
+        let read = |(branch, pull, locked, checks, approvals): (String, i64, i64, String, i64)| {
             let checks = serde_json::from_str(&checks);
             let required_checks =
                 checks.map_err(|error| Failure::Broken(READ, Cause::error("JsonError", &error)))?;
@@ -59,6 +61,7 @@ impl BranchProtections {
                     require_pull_request: pull != 0,
                     locked: locked != 0,
                     required_checks,
+                    required_approvals: u32::try_from(approvals).unwrap_or(u32::MAX),
                 },
             })
         };
@@ -75,6 +78,8 @@ impl BranchProtections {
             rules.locked |= one.rules.locked;
             let more = one.rules.required_checks.iter().cloned();
             rules.required_checks.extend(more);
+            let approvals = one.rules.required_approvals;
+            rules.required_approvals = rules.required_approvals.max(approvals);
             Some(rules)
         })
     }
@@ -104,20 +109,23 @@ impl LocalForge {
             checks.map_err(|error| Failure::Broken(WRITE, Cause::error("JsonError", &error)))?;
         let mut writing = self.database.write().await?;
         sqlx::query(
-            "INSERT INTO protections (repo, branch, require_pull_request, locked, required_checks)
-             VALUES (?, ?, ?, ?, ?) ON CONFLICT (repo, branch)
+            "INSERT INTO protections (repo, branch, require_pull_request, locked, required_checks,
+                 required_approvals)
+             VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (repo, branch)
              DO UPDATE SET require_pull_request = excluded.require_pull_request,
-                 locked = excluded.locked, required_checks = excluded.required_checks",
+                 locked = excluded.locked, required_checks = excluded.required_checks,
+                 required_approvals = excluded.required_approvals",
         )
         .bind(repo.folded())
         .bind(branch)
         .bind(i64::from(rules.require_pull_request))
         .bind(i64::from(rules.locked))
         .bind(checks)
+        .bind(i64::from(rules.required_approvals))
         .execute(&mut *writing)
         .await
         .or_broken(WRITE)?;
-        writing.commit().await.or_broken(WRITE)?;
+        writing.commit(WRITE).await?;
         Ok(())
     }
 
@@ -133,7 +141,7 @@ impl LocalForge {
         .fetch_optional(&mut *writing)
         .await
         .or_broken(WRITE)?;
-        writing.commit().await.or_broken(WRITE)?;
+        writing.commit(WRITE).await?;
         Ok(gone.is_some())
     }
 

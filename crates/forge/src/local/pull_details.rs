@@ -2,105 +2,34 @@
 
 use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
+use super::file_changes::file_changes;
+use super::protection::BranchProtections;
 use super::pull_head::PullHead;
 use super::repository_root::{OpenRepository, RepositoryRoot};
+use super::reviews::{self, Approvals};
 use super::stored_pulls::{StoredPull, StoredState};
 use crate::{Failure, MissingItem, PullDetails, PullFileChange, PullRequest, RepoName};
-use git2::{Delta, Diff, DiffFindOptions, DiffOptions, Oid, Patch};
+use git2::{Diff, Oid};
 use std::sync::Arc;
-
-const WHAT: &str = "the difference could not be made";
 
 /// The maximum number of files, as on GitHub.
 pub const MAX_FILES: usize = 3000;
 
-/// Larger files are treated as binary.
-const MAX_DIFFED_BYTES: i64 = 8 << 20;
-
-/// The maximum number of files on each side that are compared to find renames.
-const MAX_RENAMES: usize = 1000;
-
-impl OpenRepository {
-    fn difference(&self, from: Oid, to: Oid) -> Result<Diff<'_>, Failure> {
-        self.require_shallow(&[from, to])?;
-        let (from, to) = (self.commit_at(from)?, self.commit_at(to)?);
-        let (from, to) = (from.tree().or_broken(WHAT)?, to.tree().or_broken(WHAT)?);
-        let mut options = DiffOptions::new();
-        options.max_size(MAX_DIFFED_BYTES).include_typechange(true);
-        let diff = self
-            .git
-            .diff_tree_to_tree(Some(&from), Some(&to), Some(&mut options));
-        let mut diff = diff.or_broken(WHAT)?;
-        let mut renames = DiffFindOptions::new();
-        renames.renames(true).rename_limit(MAX_RENAMES);
-        diff.find_similar(Some(&mut renames)).or_broken(WHAT)?;
-        Ok(diff)
-    }
-}
-
-fn status(delta: Delta) -> &'static str {
-    match delta {
-        Delta::Added | Delta::Copied => "added",
-        Delta::Deleted => "removed",
-        Delta::Renamed => "renamed",
-        Delta::Typechange => "changed",
-        _ => "modified",
-    }
-}
-
 /// Returns the files of a difference, with patches of at most `most` bytes in total.
 fn files(diff: &Diff<'_>, most: usize) -> Result<(Vec<PullFileChange>, bool), Failure> {
-    let mut order: Vec<(Vec<u8>, usize)> = diff
-        .deltas()
-        .enumerate()
-        .map(|(index, delta)| {
-            let new = delta.new_file().path_bytes();
-            let path = new.or_else(|| delta.old_file().path_bytes());
-            (path.unwrap_or_default().to_vec(), index)
-        })
-        .collect();
-    order.sort();
-    let mut truncated = order.len() > MAX_FILES;
-    order.truncate(MAX_FILES);
-    let mut left = most;
-    let mut files = Vec::with_capacity(order.len());
-    for (path, index) in order {
-        let delta = diff.get_delta(index).map(|delta| delta.status());
-        let mut file = PullFileChange {
-            path: String::from_utf8_lossy(&path).into_owned(),
-            status: status(delta.unwrap_or(Delta::Modified)).to_owned(),
-            additions: 0,
-            deletions: 0,
-            patch: None,
-        };
-        if let Some(mut patch) = Patch::from_diff(diff, index).or_broken(WHAT)? {
-            let (_, additions, deletions) = patch.line_stats().or_broken(WHAT)?;
-            (file.additions, file.deletions) = (additions as u64, deletions as u64);
-            if patch.num_hunks() > 0 {
-                file.patch = text(&mut patch, left)?;
-                truncated |= file.patch.is_none();
-            }
-        }
-        left -= file.patch.as_ref().map_or(0, String::len).min(left);
-        files.push(file);
-    }
-    Ok((files, truncated))
-}
-
-/// Returns a patch from its first hunk on, and `None` if it exceeds `most` bytes.
-fn text(patch: &mut Patch<'_>, most: usize) -> Result<Option<String>, Failure> {
-    if patch.size(true, true, false) > most {
-        return Ok(None);
-    }
-    let whole = patch.to_buf().or_broken(WHAT)?;
-    let lines = whole.split_inclusive(|&byte| byte == b'\n');
-    let hunks = lines.skip_while(|line| !line.starts_with(b"@@"));
-    let text = String::from_utf8_lossy(&hunks.collect::<Vec<_>>().concat()).into_owned();
-    Ok(Some(text).filter(|text| text.len() <= most))
+    let changes = file_changes(diff, MAX_FILES, most)?;
+    let files = changes.files.into_iter().map(|file| PullFileChange {
+        path: file.path,
+        status: file.status,
+        additions: file.additions,
+        deletions: file.deletions,
+        patch: file.patch,
+    });
+    Ok((files.collect(), changes.truncated))
 }
 
 /// Returns the two commits between which a pull request changes files.
-fn ends(
+pub(super) fn ends(
     root: &RepositoryRoot,
     base: &OpenRepository,
     pull: &StoredPull,
@@ -130,15 +59,26 @@ impl LocalForge {
     ) -> Result<PullDetails, Failure> {
         let location = self.location(repo).await?;
         let row = self.row(repo, pull.number).await?;
+        let mut reading = self.database.read().await?;
+        let reviews = reviews::of_pull(&mut reading, &row.repo, row.number).await?;
+        let rules = BranchProtections::read(&mut reading, repo)
+            .await?
+            .of(&row.base);
+        drop(reading);
+        let required = rules.map_or(0, |rules| rules.required_approvals);
+        let review_decision = Approvals::of(&reviews, &pull.head_sha).decision(required);
+        let (reviews, is_cut) = reviews::shown(reviews);
         let (root, head_sha) = (Arc::clone(&self.root), pull.head_sha.clone());
         run_blocking(move || {
-            let base = root.open_at(location)?;
-            let (from, to) = ends(&root, &base, &row, &head_sha)?;
-            let (files, truncated) = files(&base.difference(from, to)?, most)?;
-            Ok(PullDetails {
-                reviews: Vec::new(),
-                files,
-                truncated,
+            root.build(&location, |base| {
+                let (from, to) = ends(&root, base, &row, &head_sha)?;
+                let (files, truncated) = files(&base.difference(Some(from), to)?, most)?;
+                Ok(PullDetails {
+                    reviews: reviews.clone(),
+                    review_decision,
+                    files,
+                    truncated: truncated || is_cut,
+                })
             })
         })
         .await

@@ -84,7 +84,7 @@ pub(super) fn keep_head(base: &OpenRepository, number: u64, id: Oid) -> Result<(
 }
 
 /// Copies the objects that the base does not have.
-fn copy(fork: &OpenRepository, base: &OpenRepository, id: Oid) -> Result<(), Failure> {
+pub(super) fn copy(fork: &OpenRepository, base: &OpenRepository, id: Oid) -> Result<(), Failure> {
     const WHAT: &str = "the objects of the head could not be copied";
     if base.git.find_commit(id).is_ok() {
         return Ok(());

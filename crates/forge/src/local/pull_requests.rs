@@ -1,19 +1,19 @@
 //! Opens, changes, reads and lists pull requests.
 
 use super::LocalForge;
-use super::errors::{OrBroken, run_blocking};
+use super::database::WriteTransaction;
+use super::errors::run_blocking;
 use super::history::skipped;
 use super::mergeability::PullStatus;
 use super::pull_head::PullHead;
 use super::repository_root::{OpenRepository, RepositoryLocation, RepositoryRoot};
 use super::stored_pulls::{self, StoredPull, StoredState};
-use super::{times, url};
+use super::{pull_attributes, times, url};
 use crate::{
-    BackendContext, Failure, MissingItem, NewPullRequest, Paging, PullFilter, PullPage,
-    PullRequest, PullRequestChange, PullState, RepoName, UnmetPrecondition,
+    BackendContext, Failure, MissingItem, NewPullRequest, Paging, PullAttributes, PullFilter,
+    PullPage, PullRequest, PullRequestChange, PullState, RepoName, UnmetPrecondition,
 };
 use git2::Oid;
-use sqlx::{Sqlite, Transaction};
 use std::sync::Arc;
 
 const WRITE: &str = "a pull request could not be written";
@@ -42,6 +42,7 @@ fn summary(location: &RepositoryLocation, pull: StoredPull, status: &PullStatus)
         updated_at: times::of_micros(pull.updated_at),
         url: url::pull(&location.name, pull.number),
         node_id: None,
+        attributes: PullAttributes::default(),
     }
 }
 
@@ -56,9 +57,13 @@ impl LocalForge {
         let location = self.location(repo).await?;
         let pull = self.row(repo, number).await?;
         let status = self.status(location.clone(), &pull, true).await?;
-        let verdict = self.verdict(repo, &pull.base, &status.head_sha).await?;
+        let verdict = self.verdict(repo, &pull, &status.head_sha).await?;
         let (mergeable, word) = status.words(pull.draft, &verdict);
+        let mut reading = self.database.read().await?;
+        let attributes = pull_attributes::read(&mut reading, &pull.repo, number).await?;
+        drop(reading);
         let mut summary = summary(&location, pull, &status);
+        summary.attributes = attributes;
         summary.mergeable = mergeable;
         summary.mergeable_state = Some(word.text().to_owned());
         Ok(summary)
@@ -78,17 +83,24 @@ impl LocalForge {
         drop(reading);
         let more = rows.len() as u64 > most;
         rows.truncate(paging.per_page as usize);
+        let pulls = self.summaries(location, rows).await?;
+        Ok(PullPage { pulls, more })
+    }
+
+    /// Returns pull requests as a list has them.
+    pub(super) async fn summaries(
+        &self,
+        location: RepositoryLocation,
+        rows: Vec<StoredPull>,
+    ) -> Result<Vec<PullRequest>, Failure> {
         let root = Arc::clone(&self.root);
         run_blocking(move || {
-            let base = root.open_at(location)?;
-            let show = |pull: StoredPull| {
-                let status = PullStatus::of(&root, &base, &pull, false)?;
-                Ok(summary(&base.location, pull, &status))
-            };
-            let pulls: Result<_, Failure> = rows.into_iter().map(show).collect();
-            Ok(PullPage {
-                pulls: pulls?,
-                more,
+            root.read(&location.name, |base| {
+                let show = |pull: &StoredPull| {
+                    let status = PullStatus::of(&root, base, pull, false)?;
+                    Ok(summary(&base.location, pull.clone(), &status))
+                };
+                rows.iter().map(show).collect()
             })
         })
         .await
@@ -127,7 +139,8 @@ impl LocalForge {
         drop(reading);
         let root = Arc::clone(&self.root);
         let (at, judged) = (location.clone(), pull.clone());
-        let id = run_blocking(move || judge(&root, &root.open_at(at)?, &judged, there)).await?;
+        let id = run_blocking(move || root.build(&at, |base| judge(&root, base, &judged, there)));
+        let id = id.await?;
         pull.head_sha = id.to_string();
         context.mark.begins()?;
         let (number, writing) = match self.insert(&location, &pull, id).await {
@@ -138,8 +151,7 @@ impl LocalForge {
                 return Err(failure);
             }
         };
-        writing.commit().await.or_broken(WRITE)?;
-        context.mark.done();
+        writing.commit_change(WRITE, &context.mark).await?;
         self.after("the pull request was opened", repo, number)
             .await
     }
@@ -165,7 +177,7 @@ impl LocalForge {
         location: &RepositoryLocation,
         pull: &StoredPull,
         id: Oid,
-    ) -> Result<(u64, Transaction<'static, Sqlite>), Failure> {
+    ) -> Result<(u64, WriteTransaction), Failure> {
         let mut writing = self.database.write().await?;
         let Some(number) = stored_pulls::insert(&mut writing, pull).await? else {
             let other = stored_pulls::open_between(&mut writing, pull).await?;
@@ -186,8 +198,9 @@ impl LocalForge {
     ) -> Result<(), Failure> {
         let (root, pull) = (Arc::clone(&self.root), pull.clone());
         run_blocking(move || {
-            let base = root.open_at(location)?;
-            PullHead::of(&root, &base, &pull)?.copy_into(&base, pull.number, id)
+            root.build(&location, |base| {
+                PullHead::of(&root, base, &pull)?.copy_into(base, pull.number, id)
+            })
         })
         .await
     }
@@ -200,7 +213,7 @@ impl LocalForge {
         change: &PullRequestChange,
     ) -> Result<PullRequest, Failure> {
         let location = self.location(repo).await?;
-        let _lock = self.lock(&location).await?;
+        let lock = self.lock(&location).await?;
         let pull = self.row(repo, number).await?;
         let mut pull = self.settle(&location, pull).await?;
         let was = pull.state;
@@ -237,8 +250,11 @@ impl LocalForge {
                 return Err(failure);
             }
         };
-        writing.commit().await.or_broken(WRITE)?;
-        context.mark.done();
+        writing.commit_change(WRITE, &context.mark).await?;
+        drop(lock);
+        if change.draft == Some(false) {
+            self.merge_what_is_ready(repo).await;
+        }
         self.after("the pull request was changed", repo, number)
             .await
     }
@@ -250,7 +266,7 @@ impl LocalForge {
         pull: &StoredPull,
         was: StoredState,
         kept: Option<Oid>,
-    ) -> Result<Transaction<'static, Sqlite>, Failure> {
+    ) -> Result<WriteTransaction, Failure> {
         let mut writing = self.database.write().await?;
         let opens = was == StoredState::Closed && pull.state == StoredState::Open;
         if let (true, Some(other)) = (opens, stored_pulls::open_between(&mut writing, pull).await?)
@@ -263,6 +279,10 @@ impl LocalForge {
         match was {
             StoredState::Merged => stored_pulls::reword(&mut writing, pull).await?,
             _ => stored_pulls::change(&mut writing, pull).await?,
+        }
+        if pull.state == StoredState::Closed {
+            let (repo, at) = (&pull.repo, pull.updated_at);
+            pull_attributes::write_auto_merge(&mut writing, repo, pull.number, None, at).await?;
         }
         Ok(writing)
     }
@@ -329,6 +349,8 @@ fn judge(
     if base.merge_base(onto, id)?.is_none() {
         return Err(UnmetPrecondition::Unrelated.into());
     }
-    base.require_shallow_merge(onto, id)?;
+    // A pull request that exceeds the bounds of a merge is not opened; one that conflicts is.
+    base.write_to_memory()?;
+    base.conflicts(onto, id)?;
     Ok(id)
 }

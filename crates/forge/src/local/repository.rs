@@ -3,7 +3,6 @@
 //! Stars are always 0 and the language is unknown.
 
 use super::repository_root::OpenRepository;
-use super::tree::kind;
 use super::url;
 use crate::{Failure, ItemKind, Repository, Revision};
 use std::fs::{self, File};
@@ -57,17 +56,14 @@ impl OpenRepository {
             Err(failure) => return Err(failure),
         };
         let odb = self.odb()?;
-        let root = self.tree_at(&odb, commit.tree_id())?;
+        let root = self.entries(&odb, commit.tree_id())?;
         let found = READMES.iter().find_map(|readme| {
             let is_it = |name: &[u8]| name.eq_ignore_ascii_case(readme.as_bytes());
-            let files = root.iter().filter(|entry| kind(entry) == ItemKind::File);
-            files
-                .filter(|entry| is_it(entry.name_bytes()))
-                .map(|entry| entry.to_owned())
-                .next()
+            let mut files = root.iter().filter(|entry| entry.kind() == ItemKind::File);
+            files.find(|entry| is_it(entry.name))
         });
         let Some(entry) = found else { return Ok(None) };
-        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        let name = entry.shown_name();
         let mut bytes = self.blob(&odb, entry.id(), &name, MAX_README_BYTES.max(most))?;
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let cut = bytes.len() > most;

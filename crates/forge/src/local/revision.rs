@@ -1,9 +1,11 @@
 //! Resolves branches, tags and the first digits of a commit.
 
-use super::errors::OrBroken;
+use super::errors::{OrBroken, damaged_ref};
+use super::object_cache::{CachedFact, CachedValue};
+use super::ref_cache::RefTarget;
 use super::repository_root::OpenRepository;
-use crate::{Failure, MissingItem, Revision, UnmetPrecondition};
-use git2::{Commit, ErrorCode, ObjectType, Oid};
+use crate::{DamagedItem, Failure, MissingItem, Revision, UnmetPrecondition};
+use git2::{Commit, ErrorCode, ObjectType, Oid, ReferenceType};
 
 /// The minimum number of digits of a commit.
 const DIGITS: usize = 7;
@@ -48,6 +50,51 @@ impl OpenRepository {
         Ok((self.commit_at(id)?, at))
     }
 
+    /// Returns the tree of a revision. Refs are read each time; the tree of a commit is cached.
+    pub(super) fn root_tree(&self, revision: &Revision) -> Result<(Oid, String), Failure> {
+        if let Some((commit, at)) = self.direct_target(revision)?
+            && let Some(CachedValue::Tree(tree)) = self.cached(commit, CachedFact::Tree)
+        {
+            return Ok((tree, at));
+        }
+        self.require_disk()?;
+        let (commit, at) = self.commit(revision)?;
+        let (id, tree) = (commit.id(), commit.tree_id());
+        self.keep(id, CachedFact::Tree, CachedValue::Tree(tree));
+        Ok((tree, at))
+    }
+
+    /// Returns the target of a branch without reading it. `None` if another way to resolve it is needed.
+    fn direct_target(&self, revision: &Revision) -> Result<Option<(Oid, String)>, Failure> {
+        let name = match revision {
+            Revision::Default => self.head_branch()?,
+            Revision::Branch(name) | Revision::Named(name) => Some(name.clone()),
+            Revision::Commit(_) => None,
+        };
+        let Some(name) = name.filter(|name| !name.contains('\0')) else {
+            return Ok(None);
+        };
+        match self.ref_target(&branch_ref(&name)) {
+            Ok(Some(RefTarget::Object(id))) => Ok(Some((id, name))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns what a ref names, from the cache if its file is unchanged.
+    fn ref_target(&self, name: &str) -> Result<Option<RefTarget>, git2::Error> {
+        let read = || {
+            let reference = self.git.find_reference(name)?;
+            let object = reference.target().map(RefTarget::Object);
+            let other = reference.symbolic_target_bytes();
+            let other = other.map(|other| String::from_utf8_lossy(other).into_owned());
+            Ok(object.or_else(|| other.map(RefTarget::Ref)))
+        };
+        match &self.objects {
+            Some(objects) => objects.refs.get(self.git.path(), name, read),
+            None => read(),
+        }
+    }
+
     pub(super) fn commit_at(&self, id: Oid) -> Result<Commit<'_>, Failure> {
         let commit = self.git.find_commit(id);
         commit.or_broken("a commit could not be read")
@@ -82,14 +129,29 @@ impl OpenRepository {
         if name.contains('\0') {
             return Ok(None);
         }
-        let found = self.git.find_reference(name);
-        let found = found.and_then(|reference| reference.peel_to_commit());
-        match found {
+        let reference = match self.git.find_reference(name) {
+            Ok(reference) => reference,
+            Err(error) => {
+                return match error.code() {
+                    ErrorCode::NotFound | ErrorCode::InvalidSpec => Ok(None),
+                    _ => Err(damaged_ref(DamagedItem::Ref, &error)),
+                };
+            }
+        };
+        let reference = match reference.kind() {
+            Some(ReferenceType::Direct) => reference,
+            _ => match reference.resolve() {
+                Ok(reference) => reference,
+                // Another ref that does not exist.
+                Err(_) => return Ok(None),
+            },
+        };
+        match reference.peel_to_commit() {
             Ok(commit) => Ok(Some(commit.id())),
-            // An invalid name of a ref, or a tag of something that is not a commit.
             Err(error) => match error.code() {
-                ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => Ok(None),
-                _ => Err(error).or_broken("a ref could not be read"),
+                // The ref leads to something that is not a commit.
+                ErrorCode::Peel | ErrorCode::InvalidSpec => Ok(None),
+                _ => Err(damaged_ref(DamagedItem::Object, &error)),
             },
         }
     }
@@ -140,14 +202,8 @@ impl OpenRepository {
     /// Returns the branch that HEAD names, even if it has no commit yet. If HEAD names no branch, returns
     /// `main`, `master`, or else the first branch.
     pub(super) fn default_branch(&self) -> Result<String, Failure> {
-        const WHAT: &str = "HEAD could not be read";
-        let head = self.git.find_reference("HEAD").or_broken(WHAT)?;
-        let target = head.symbolic_target_bytes().map(String::from_utf8_lossy);
-        if let Some(branch) = target
-            .as_deref()
-            .and_then(|name| name.strip_prefix("refs/heads/"))
-        {
-            return Ok(branch.to_owned());
+        if let Some(branch) = self.head_branch()? {
+            return Ok(branch);
         }
         for usual in ["main", "master"] {
             if self.branch(usual)?.is_some() {
@@ -156,6 +212,17 @@ impl OpenRepository {
         }
         let first = self.branch_heads()?.into_iter().next();
         Ok(first.map_or_else(|| "main".to_owned(), |(name, _)| name))
+    }
+
+    /// Returns the branch that HEAD names, if it names one.
+    fn head_branch(&self) -> Result<Option<String>, Failure> {
+        let head = self.ref_target("HEAD");
+        let head = head.map_err(|error| damaged_ref(DamagedItem::Head, &error))?;
+        let Some(RefTarget::Ref(target)) = head else {
+            return Ok(None);
+        };
+        let branch = target.strip_prefix("refs/heads/");
+        Ok(branch.map(str::to_owned))
     }
 
     /// Returns true if there are no branches.

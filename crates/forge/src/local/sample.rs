@@ -202,5 +202,5 @@ async fn record(database: &Database, heads: &[Oid]) -> Result<(), Failure> {
         .execute(&mut *writing)
         .await
         .or_broken(WHAT)?;
-    writing.commit().await.or_broken(WHAT)
+    writing.commit(WHAT).await
 }

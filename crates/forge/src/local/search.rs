@@ -5,7 +5,7 @@
 //! `qualifier:value`.
 
 use super::history::page;
-use super::repository_root::{OpenRepository, RepositoryRoot};
+use super::repository_root::RepositoryRoot;
 use crate::{Failure, Paging, RepoName, RepositoryPage};
 
 /// One condition of a query.
@@ -77,28 +77,34 @@ pub(super) fn search(
     paging: Paging,
 ) -> Result<RepositoryPage, Failure> {
     let terms = terms(query);
-    let mut found: Vec<OpenRepository> = Vec::new();
-    let mut homes = Vec::new();
+    let mut found = Vec::new();
+    let mut incomplete = false;
     for location in root.all()? {
-        // Directories that git cannot open are skipped.
-        let Ok(opened) = root.open_at(location) else {
-            continue;
+        let opened = match root.open_at(location) {
+            Ok(opened) => opened,
+            // A directory that is not a repository.
+            Err(Failure::Missing(_)) => continue,
+            Err(_) => {
+                incomplete = true;
+                continue;
+            }
         };
         let description = opened.description().unwrap_or_default().to_lowercase();
-        if meets(&opened.location.name, &description, &terms) {
-            homes.push(opened.location);
+        if !meets(&opened.location.name, &description, &terms) {
+            continue;
+        }
+        match opened.summary() {
+            Ok(summary) => found.push(summary),
+            // One damaged repository does not hide the others.
+            Err(_) => incomplete = true,
         }
     }
-    let total_count = homes.len() as u64;
-    let (page, _) = page(homes.into_iter(), paging);
-    for location in page {
-        found.push(root.open_at(location)?);
-    }
-    let summary: Result<_, Failure> = found.iter().map(OpenRepository::summary).collect();
+    let total_count = found.len() as u64;
+    let (repositories, _) = page(found.into_iter(), paging);
     Ok(RepositoryPage {
-        repositories: summary?,
+        repositories,
         total_count,
-        incomplete: false,
+        incomplete,
     })
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn of_commit(
     sha: &str,
 ) -> Result<Vec<CommitCheck>, Failure> {
     let rows: Vec<(String, String)> =
-        sqlx::query_as("SELECT name, state FROM statuses WHERE repo = ? AND sha = ? ORDER BY name")
+        sqlx::query_as("SELECT name, state FROM checks WHERE repo = ? AND sha = ? ORDER BY name")
             .bind(repo.folded())
             .bind(sha)
             .fetch_all(connection)
@@ -56,9 +56,10 @@ pub(super) async fn set(
     at: i64,
 ) -> Result<(), Failure> {
     sqlx::query(
-        "INSERT INTO statuses (repo, sha, name, state, description, at) VALUES (?, ?, ?, ?, ?, ?)
-         ON CONFLICT (repo, sha, name)
-         DO UPDATE SET state = excluded.state, description = excluded.description, at = excluded.at",
+        "INSERT INTO checks (repo, sha, name, state, description, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (repo, sha, name)
+         DO UPDATE SET state = excluded.state, description = excluded.description,
+             updated_at = excluded.updated_at",
     )
     .bind(repo.folded())
     .bind(sha)
@@ -86,8 +87,8 @@ impl LocalForge {
         let mut writing = self.database.write().await?;
         let now = self.now().as_microsecond();
         set(&mut writing, repo, &sha, name, state, description, now).await?;
-        let lasting = writing.commit().await;
-        lasting.or_broken("the status could not be written")?;
+        writing.commit("the status could not be written").await?;
+        self.merge_what_is_ready(repo).await;
         Ok(sha)
     }
 
@@ -101,11 +102,17 @@ impl LocalForge {
             .await?;
         let mut reading = self.database.read().await?;
         let checks = of_commit(&mut reading, repo, &sha).await?;
-        Ok(CommitChecks { sha, checks })
+        Ok(CommitChecks {
+            sha,
+            checks,
+            unavailable: Vec::new(),
+            truncated: false,
+        })
     }
 
-    async fn full_sha(&self, repo: &RepoName, at: &Revision) -> Result<String, Failure> {
+    pub(super) async fn full_sha(&self, repo: &RepoName, at: &Revision) -> Result<String, Failure> {
         let (root, repo, at) = (Arc::clone(&self.root), repo.clone(), at.clone());
-        run_blocking(move || Ok(root.open(&repo)?.resolve(&at)?.id.to_string())).await
+        run_blocking(move || root.read(&repo, |opened| Ok(opened.resolve(&at)?.id.to_string())))
+            .await
     }
 }

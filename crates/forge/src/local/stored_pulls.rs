@@ -89,7 +89,7 @@ impl<'r> FromRow<'r, SqliteRow> for StoredPull {
 }
 
 /// Converts a number for the database, which has no larger ones.
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn find(
     repo: &RepoName,
     number: u64,
 ) -> Result<Option<StoredPull>, Failure> {
-    let found = sqlx::query_as("SELECT * FROM pulls WHERE repo = ? AND number = ?")
+    let found = sqlx::query_as("SELECT * FROM pull_requests WHERE repo = ? AND number = ?")
         .bind(repo.folded())
         .bind(signed(number))
         .fetch_optional(connection)
@@ -116,15 +116,15 @@ pub(super) async fn list(
 ) -> Result<Vec<StoredPull>, Failure> {
     let sql = match wanted {
         PullFilter::Open => {
-            "SELECT * FROM pulls WHERE repo = ? AND state IN ('open', 'merging')
+            "SELECT * FROM pull_requests WHERE repo = ? AND state IN ('open', 'merging')
              ORDER BY number DESC LIMIT ? OFFSET ?"
         }
         PullFilter::Closed => {
-            "SELECT * FROM pulls WHERE repo = ? AND state IN ('closed', 'merged')
+            "SELECT * FROM pull_requests WHERE repo = ? AND state IN ('closed', 'merged')
              ORDER BY number DESC LIMIT ? OFFSET ?"
         }
         PullFilter::All => {
-            "SELECT * FROM pulls WHERE repo = ? ORDER BY number DESC LIMIT ? OFFSET ?"
+            "SELECT * FROM pull_requests WHERE repo = ? ORDER BY number DESC LIMIT ? OFFSET ?"
         }
     };
     let found = sqlx::query_as(sql)
@@ -142,7 +142,7 @@ pub(super) async fn open_between(
     pull: &StoredPull,
 ) -> Result<Option<u64>, Failure> {
     let found: Option<i64> = sqlx::query_scalar(
-        "SELECT number FROM pulls WHERE repo = ? AND lower(coalesce(head_owner, '')) = lower(?)
+        "SELECT number FROM pull_requests WHERE repo = ? AND lower(coalesce(head_owner, '')) = lower(?)
          AND head = ? AND base = ? AND state IN ('open', 'merging')",
     )
     .bind(&pull.repo)
@@ -162,7 +162,7 @@ pub(super) async fn open_from(
     head: &str,
 ) -> Result<Vec<StoredPull>, Failure> {
     let found = sqlx::query_as(
-        "SELECT * FROM pulls WHERE repo = ? AND head_owner IS NULL AND head = ?
+        "SELECT * FROM pull_requests WHERE repo = ? AND head_owner IS NULL AND head = ?
          AND state IN ('open', 'merging') ORDER BY number",
     )
     .bind(repo.folded())
@@ -176,9 +176,10 @@ pub(super) async fn open_from(
 pub(super) async fn interrupted(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<StoredPull>, Failure> {
-    let found = sqlx::query_as("SELECT * FROM pulls WHERE state = 'merging' ORDER BY repo, number")
-        .fetch_all(connection)
-        .await;
+    let found =
+        sqlx::query_as("SELECT * FROM pull_requests WHERE state = 'merging' ORDER BY repo, number")
+            .fetch_all(connection)
+            .await;
     found.or_broken(READ)
 }
 
@@ -189,9 +190,11 @@ pub(super) async fn insert(
     pull: &StoredPull,
 ) -> Result<Option<u64>, Failure> {
     let number: Option<i64> = sqlx::query_scalar(
-        "INSERT INTO pulls (repo, number, title, body, state, draft, head, head_owner, head_sha,
+        "INSERT INTO pull_requests (repo, number, title, body, state, draft, head, head_owner, head_sha,
              base, author, created_at, updated_at)
-         VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM pulls WHERE repo = ?1),
+         VALUES (?1, (SELECT 1 + max(
+                 (SELECT coalesce(max(number), 0) FROM pull_requests WHERE repo = ?1),
+                 (SELECT coalesce(max(number), 0) FROM issues WHERE repo = ?1))),
              ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT DO NOTHING RETURNING number",
     )
@@ -220,7 +223,7 @@ pub(super) async fn change(
 ) -> Result<(), Failure> {
     let closed_at = (pull.state == StoredState::Closed).then_some(pull.updated_at);
     sqlx::query(
-        "UPDATE pulls SET title = ?, body = ?, state = ?, draft = ?, head_sha = ?, updated_at = ?,
+        "UPDATE pull_requests SET title = ?, body = ?, state = ?, draft = ?, head_sha = ?, updated_at = ?,
              closed_at = CASE WHEN ? IS NULL THEN NULL ELSE coalesce(closed_at, ?) END
          WHERE repo = ? AND number = ?",
     )
@@ -246,7 +249,7 @@ pub(super) async fn reword(
     pull: &StoredPull,
 ) -> Result<(), Failure> {
     sqlx::query(
-        "UPDATE pulls SET title = ?, body = ?, updated_at = ? WHERE repo = ? AND number = ?",
+        "UPDATE pull_requests SET title = ?, body = ?, updated_at = ? WHERE repo = ? AND number = ?",
     )
     .bind(&pull.title)
     .bind(&pull.body)
@@ -267,7 +270,7 @@ pub(super) async fn begin_merge(
     from: &str,
 ) -> Result<bool, Failure> {
     let begun: Option<i64> = sqlx::query_scalar(
-        "UPDATE pulls SET state = 'merging', merging_sha = ?, merging_from = ?, head_sha = ?
+        "UPDATE pull_requests SET state = 'merging', merging_sha = ?, merging_from = ?, head_sha = ?
          WHERE repo = ? AND number = ? AND state = 'open' RETURNING number",
     )
     .bind(sha)
@@ -288,17 +291,17 @@ pub(super) async fn end_merge(
     at: i64,
 ) -> Result<(), Failure> {
     sqlx::query(
-        "UPDATE pulls SET state = 'merged', merged_sha = merging_sha, updated_at = ?1,
+        "UPDATE pull_requests SET state = 'merged', merged_sha = merging_sha, updated_at = ?1,
              closed_at = ?1, merged_at = ?1
          WHERE repo = ?2 AND number = ?3 AND state = 'merging'",
     )
     .bind(at)
     .bind(&pull.repo)
     .bind(signed(pull.number))
-    .execute(connection)
+    .execute(&mut *connection)
     .await
     .or_broken(WRITE)?;
-    Ok(())
+    super::pull_attributes::write_auto_merge(connection, &pull.repo, pull.number, None, at).await
 }
 
 /// Changes the state from merging back to open.
@@ -307,7 +310,7 @@ pub(super) async fn give_up_merge(
     pull: &StoredPull,
 ) -> Result<(), Failure> {
     sqlx::query(
-        "UPDATE pulls SET state = 'open', merging_sha = NULL, merging_from = NULL
+        "UPDATE pull_requests SET state = 'open', merging_sha = NULL, merging_from = NULL
          WHERE repo = ? AND number = ? AND state = 'merging'",
     )
     .bind(&pull.repo)

@@ -3,8 +3,7 @@
 
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
-use super::tree::kind;
-use crate::{Failure, ItemKind};
+use crate::Failure;
 use candor_fault::Cause;
 use git2::{ErrorCode, Odb, Oid};
 use std::collections::BTreeMap;
@@ -33,17 +32,25 @@ struct UnfinishedTree {
     below: Vec<Oid>,
 }
 
-fn too_deep() -> Failure {
+const TOO_DEEP: &str = "the tree has more levels than are read";
+const TOO_CROSSED: &str = "the histories cross more often than is followed";
+
+/// Returns true if a merge failed because its trees or histories exceed the bounds of this file.
+pub(super) fn is_beyond_bounds(failure: &Failure) -> bool {
+    matches!(failure, Failure::Broken(TOO_DEEP | TOO_CROSSED, _))
+}
+
+pub(super) fn too_deep() -> Failure {
     Failure::Broken(
-        "the tree has more levels than are read",
+        TOO_DEEP,
         Cause::Text(format!("more than {MAX_DEPTH} levels of directories")),
     )
 }
 
 impl UnfinishedTree {
     fn new(opened: &OpenRepository, odb: &Odb<'_>, id: Oid) -> Result<UnfinishedTree, Failure> {
-        let tree = opened.tree_at(odb, id)?;
-        let dirs = tree.iter().filter(|entry| kind(entry) == ItemKind::Dir);
+        let tree = opened.entries(odb, id)?;
+        let dirs = tree.iter().filter(|entry| entry.is_directory());
         Ok(UnfinishedTree {
             id,
             below: dirs.map(|entry| entry.id()).collect(),
@@ -69,6 +76,20 @@ impl TreeSizes {
         root: Oid,
     ) -> Result<u64, Failure> {
         Ok(self.size(opened, odb, root)?.entries)
+    }
+
+    /// Fails if a tree has more levels than these.
+    pub(super) fn require_levels(
+        &mut self,
+        opened: &OpenRepository,
+        odb: &Odb<'_>,
+        root: Oid,
+        most: usize,
+    ) -> Result<(), Failure> {
+        match self.size(opened, odb, root)?.levels > most {
+            true => Err(too_deep()),
+            false => Ok(()),
+        }
     }
 
     fn size(
@@ -115,8 +136,9 @@ impl OpenRepository {
     pub(super) fn require_shallow(&self, commits: &[Oid]) -> Result<(), Failure> {
         let odb = self.odb()?;
         let mut measured = TreeSizes::default();
-        let mut commits = commits.iter();
-        commits.try_for_each(|id| measured.commit(self, &odb, *id))
+        commits
+            .iter()
+            .try_for_each(|commit| measured.commit(self, &odb, *commit))
     }
 
     /// Fails if a merge of these two would read a tree that is too deep: theirs, or those of their merge
@@ -145,7 +167,7 @@ impl OpenRepository {
         match waiting.is_empty() {
             true => Ok(()),
             false => Err(Failure::Broken(
-                "the histories cross more often than is followed",
+                TOO_CROSSED,
                 Cause::Text(format!("more than {MAX_PAIRS} pairs of merge bases")),
             )),
         }

@@ -23,6 +23,14 @@ pub(super) fn pull(repo: &RepoName, number: u64) -> String {
     format!("{}/pull/{number}", repository(repo))
 }
 
+pub(super) fn issue(repo: &RepoName, number: u64) -> String {
+    format!("{}/issues/{number}", repository(repo))
+}
+
+pub(super) fn release(repo: &RepoName, tag: &str) -> String {
+    below(repo, "releases", &[tag])
+}
+
 fn below(repo: &RepoName, kind: &str, parts: &[&str]) -> String {
     let mut url = repository(repo);
     let segments = parts.iter().flat_map(|part| part.split('/'));

@@ -8,6 +8,9 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// The names of the list of files, and of one of them.
+const ITEMS: (&str, &str) = ("files", "file");
+
 /// Parses the arguments of `commit_files`. Returns `None` if their form is wrong.
 pub(super) fn parse_commit(arguments: JsonRef<'_>) -> Result<Option<CommitArguments>, Violations> {
     let files = arguments.get("files");
@@ -19,7 +22,12 @@ pub(super) fn parse_commit(arguments: JsonRef<'_>) -> Result<Option<CommitArgume
     for (index, value) in items.enumerate() {
         if let Some(path) = value.get_or_null("path").as_str() {
             match first.get(&path) {
-                Some(earlier) => violations.push(repeated(index, *earlier, &path)),
+                Some(earlier) => violations.push(repeated(
+                    place(index, "path"),
+                    (index, *earlier),
+                    &path,
+                    ITEMS,
+                )),
                 None => _ = first.insert(path, index),
             }
         }
@@ -28,9 +36,10 @@ pub(super) fn parse_commit(arguments: JsonRef<'_>) -> Result<Option<CommitArgume
             &mut parsed,
         ) {
             (Ok(Some(file)), Some(parsed)) => parsed.push(file),
-            (Ok(None), _) => {
-                violations.push(undecodable(index, &value.get_or_null("content").to_value()))
-            }
+            (Ok(None), _) => violations.push(undecodable(
+                place(index, "content"),
+                &value.get_or_null("content").to_value(),
+            )),
             (Ok(Some(_)), None) => {}
             (Err(_), parsed) => *parsed = None,
         }
@@ -54,23 +63,31 @@ fn place(index: usize, member: &str) -> ArgumentPath {
     ])
 }
 
-fn repeated(index: usize, earlier: usize, path: &str) -> Violation {
+/// Returns the violation of a path that an earlier item has too. The items are given by the name of their
+/// list and of one of them.
+pub(super) fn repeated(
+    at: ArgumentPath,
+    (index, earlier): (usize, usize),
+    path: &str,
+    (list, item): (&str, &str),
+) -> Violation {
     Violation {
-        path: place(index, "path"),
+        path: at,
         keyword: "uniquePath",
         message: "must NOT repeat a path".into(),
         params: json!({ "i": index, "j": earlier }).into(),
         value: excerpt(&json!(path)),
-        expected: "a path that no other file has".into(),
+        expected: format!("a path that no other {item} has").into(),
         hint: Some(format!(
-            "files/{earlier} has the same path: give each path once"
+            "{list}/{earlier} has the same path: give each path once"
         )),
     }
 }
 
-fn undecodable(index: usize, content: &Value) -> Violation {
+/// Returns the violation of a content that is not base64.
+pub(super) fn undecodable(at: ArgumentPath, content: &Value) -> Violation {
     Violation {
-        path: place(index, "content"),
+        path: at,
         keyword: "contentEncoding",
         message: "must be valid base64".into(),
         params: json!({ "contentEncoding": "base64" }).into(),

@@ -1,15 +1,15 @@
 //! The tools `list_directory`, `read_file` and `get_tree`.
 
 use super::{RevisionArguments, ToolSpec, read_tool};
-use crate::fields::{self, answer, arguments_at, branch, directory, reference, repo};
+use crate::fields::{self, answer, arguments_at, branch, directory, nullable, reference, repo};
 use crate::forge::BackendContext;
-use crate::model::{ItemKind, TreeItem};
+use crate::model::{DirectoryItem, ItemKind, TreeItem};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use candor_street::Tool;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ struct PathArguments {
 }
 
 #[derive(Serialize)]
-struct ListedItem {
+pub(super) struct ListedItem {
     name: String,
     r#type: ItemKind,
     path: String,
@@ -42,6 +42,18 @@ struct DirectoryAnswer {
     truncated: bool,
 }
 
+/// Returns the first items of a directory as an answer has them.
+pub(super) fn listed_items(items: Vec<DirectoryItem>, most: usize) -> Vec<ListedItem> {
+    let items = items.into_iter().take(most).map(|item| ListedItem {
+        name: item.name,
+        r#type: item.kind,
+        path: item.path,
+        size: item.size,
+        url: item.url,
+    });
+    items.collect()
+}
+
 async fn list(
     server: Arc<ForgeServer>,
     context: BackendContext,
@@ -53,18 +65,7 @@ async fn list(
         .directory(&context, &arguments.repo, &arguments.path, &at)
         .await?;
     let total = found.items.len();
-    let items = found
-        .items
-        .into_iter()
-        .take(server.config.max_entries)
-        .map(|item| ListedItem {
-            name: item.name,
-            r#type: item.kind,
-            path: item.path,
-            size: item.size,
-            url: item.url,
-        });
-    let items: Vec<_> = items.collect();
+    let items = listed_items(found.items, server.config.max_entries);
     Ok(DirectoryAnswer {
         path: arguments.path,
         r#ref: found.at,
@@ -78,8 +79,9 @@ fn place(path: Value) -> Value {
     json!({ "repo": repo(), "path": path, "branch": branch(), "ref": reference() })
 }
 
-pub(super) fn list_directory() -> Tool<ForgeServer> {
-    let item = answer(
+/// Returns the schema of an item of a directory.
+pub(super) fn listed_item() -> Value {
+    answer(
         json!({
             "name": { "type": "string" },
             "type": { "enum": ["file", "dir", "symlink", "submodule"] },
@@ -88,7 +90,11 @@ pub(super) fn list_directory() -> Tool<ForgeServer> {
             "url": { "type": "string" }
         }),
         &[],
-    );
+    )
+}
+
+pub(super) fn list_directory() -> Tool<ForgeServer> {
+    let item = listed_item();
     let spec = ToolSpec {
         name: "list_directory",
         description: "List one directory. Not for a whole repository: use get_tree.",
@@ -181,7 +187,12 @@ struct TreeAnswer {
     sha: String,
     total: u64,
     truncated: bool,
-    tree: Vec<TreeItem>,
+    #[serde(serialize_with = "serialize_items")]
+    tree: Arc<[TreeItem]>,
+}
+
+fn serialize_items<S: Serializer>(items: &[TreeItem], serializer: S) -> Result<S::Ok, S::Error> {
+    items.serialize(serializer)
 }
 
 async fn tree(
@@ -208,7 +219,7 @@ pub(super) fn get_tree() -> Tool<ForgeServer> {
         json!({
             "path": { "type": "string" },
             "type": { "enum": ["blob", "tree", "commit"] },
-            "size": { "type": ["integer", "null"] },
+            "size": nullable("integer"),
             "mode": { "type": "string" }
         }),
         &[],

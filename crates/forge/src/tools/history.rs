@@ -2,7 +2,8 @@
 
 use super::{PageNumber, RevisionArguments, ToolSpec, paging, read_tool, write_tool};
 use crate::fields::{
-    answer, arguments, arguments_at, branch, new_branch, page, per_page, reference, repo, sha,
+    answer, arguments, arguments_at, branch, new_branch, nullable, page, per_page, reference, repo,
+    sha,
 };
 use crate::forge::BackendContext;
 use crate::model::{Branch, Commit, Revision};
@@ -54,10 +55,15 @@ async fn commits(
 }
 
 fn person() -> Value {
-    let text = || json!({ "type": ["string", "null"] });
+    let text = || nullable("string");
     json!({
-        "type": ["object", "null"],
-        "properties": { "name": text(), "email": text(), "date": text() }
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": { "name": text(), "email": text(), "date": text() }
+            },
+            { "type": "null" }
+        ]
     })
 }
 

@@ -78,6 +78,7 @@ async fn merge(
             state: None,
             failing_checks: Vec::new(),
             response: None,
+            conflicts: None,
         };
         return Err(with_checks(&server, &context, &arguments.repo, &pull, unmergeable).await);
     }
@@ -117,7 +118,7 @@ async fn merge(
     })
 }
 
-/// Adds the last known state and the failing checks to a failure. If they cannot be read, the failure is
+/// Adds the last known state, the failing checks and the conflicting paths to a failure. If they cannot be read, the failure is
 /// returned without them.
 async fn with_checks(
     server: &ForgeServer,
@@ -143,6 +144,11 @@ async fn with_checks(
             .into_iter()
             .filter(|check| check.state == CheckState::Failed);
         unmergeable.failing_checks = failing.map(|check| check.name).collect();
+    }
+    if unmergeable.reason == UnmergeableReason::Conflict && unmergeable.conflicts.is_none() {
+        let looking = server.forge.conflicts(context, repo, pull);
+        let found = context.deadline.run(looking).await;
+        unmergeable.conflicts = found.ok().and_then(Result::ok).map(Box::new);
     }
     Failure::Unmergeable(unmergeable)
 }

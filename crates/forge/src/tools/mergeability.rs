@@ -1,9 +1,9 @@
 //! The tools `get_pr_mergeability` and `get_checks_for_sha`.
 
 use super::{PullNumber, ToolSpec, number, read_tool};
-use crate::fields::{self, answer, arguments, repo, sha};
+use crate::fields::{self, answer, arguments, nullable, repo, sha};
 use crate::forge::BackendContext;
-use crate::model::{CheckState, CommitCheck, PullRequest, PullState};
+use crate::model::{CheckSource, CheckState, CommitCheck, CommitChecks, PullRequest, PullState};
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
@@ -52,6 +52,10 @@ struct CheckCounts {
     passed: usize,
     failed: Vec<String>,
     pending: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unavailable: Vec<CheckSource>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 #[derive(Serialize)]
@@ -78,11 +82,25 @@ async fn mergeability(
 ) -> Result<MergeabilityAnswer, Failure> {
     let pull =
         wait_until_decided(&server, &context, &arguments.repo, number(arguments.number)).await?;
-    let checks = server
+    let found = server
         .forge
         .checks(&context, &arguments.repo, &pull.head_sha)
-        .await?
-        .checks;
+        .await;
+    let found = match found {
+        // The mergeability is known without them.
+        Err(Failure::GithubErrorResponse(response))
+            if matches!(response.status, 403 | 404) && !response.limited =>
+        {
+            CommitChecks {
+                sha: pull.head_sha.clone(),
+                checks: Vec::new(),
+                unavailable: vec![CheckSource::Statuses, CheckSource::CheckRuns],
+                truncated: false,
+            }
+        }
+        other => other?,
+    };
+    let checks = found.checks;
     Ok(MergeabilityAnswer {
         number: pull.number,
         state: pull.state,
@@ -95,6 +113,8 @@ async fn mergeability(
             passed: names(&checks, CheckState::Passed).len(),
             failed: names(&checks, CheckState::Failed),
             pending: names(&checks, CheckState::Pending),
+            unavailable: found.unavailable,
+            truncated: found.truncated,
         },
     })
 }
@@ -112,12 +132,12 @@ pub(super) fn get_pr_mergeability() -> Tool<ForgeServer> {
             json!({
                 "number": { "type": "integer" },
                 "state": { "enum": ["open", "closed"] },
-                "mergeable": { "type": ["boolean", "null"] },
-                "mergeable_state": { "type": ["string", "null"] },
+                "mergeable": nullable("boolean"),
+                "mergeable_state": nullable("string"),
                 "head_sha": { "type": "string" },
                 "base": { "type": "string" },
                 "head": { "type": "string" },
-                "checks": answer(json!({ "passed": { "type": "integer" }, "failed": list, "pending": list }), &[])
+                "checks": answer(json!({ "passed": { "type": "integer" }, "failed": list, "pending": list, "unavailable": list, "truncated": { "type": "boolean" } }), &["unavailable", "truncated"])
             }),
             &[],
         ),
@@ -145,6 +165,10 @@ struct ChecksAnswer {
     passed: Vec<CheckAnswer>,
     failing: Vec<CheckAnswer>,
     pending: Vec<CheckAnswer>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unavailable: Vec<CheckSource>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 async fn checks(
@@ -162,6 +186,8 @@ async fn checks(
         passed: Vec::new(),
         failing: Vec::new(),
         pending: Vec::new(),
+        unavailable: found.unavailable,
+        truncated: found.truncated,
     };
     for check in found.checks {
         let list = match check.state {
@@ -183,7 +209,7 @@ pub(super) fn get_checks_for_sha() -> Tool<ForgeServer> {
         json!({
             "name": { "type": "string" },
             "conclusion": { "type": "string" },
-            "url": { "type": ["string", "null"] }
+            "url": nullable("string")
         }),
         &[],
     );
@@ -201,9 +227,11 @@ pub(super) fn get_checks_for_sha() -> Tool<ForgeServer> {
                 "total": { "type": "integer" },
                 "passed": list,
                 "failing": list,
-                "pending": list
+                "pending": list,
+                "unavailable": { "type": "array", "items": { "type": "string" } },
+                "truncated": { "type": "boolean" }
             }),
-            &[],
+            &["unavailable", "truncated"],
         ),
     };
     read_tool(spec, checks)

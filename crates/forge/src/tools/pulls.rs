@@ -1,15 +1,16 @@
 //! The tools `list_pull_requests`, `create_pull_request`, `update_pull_request` and `get_pull_request`.
 
+use super::answer_size::cut_reviews;
 use super::{PageNumber, PullNumber, ToolSpec, number, paging, read_tool, write_tool};
 use crate::fields::{
-    self, answer, arguments, base, flag, head, one_of, page, per_page, repo, text,
+    self, answer, arguments, base, flag, head, nullable, one_of, page, per_page, repo, text,
 };
 use crate::forge::BackendContext;
 use crate::model::{
     NewPullRequest, PullFileChange, PullFilter, PullRequest, PullRequestChange, PullState, Review,
 };
 use crate::server::ForgeServer;
-use crate::{Failure, RepoName};
+use crate::{AutoMerge, Failure, RepoName, ReviewDecision};
 use candor_street::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ pub const MAX_PATCH_BYTES: usize = 256 * 1024;
 
 /// A pull request in an answer.
 #[derive(Serialize)]
-struct PullSummary {
+pub(super) struct PullSummary {
     number: u64,
     title: String,
     state: PullState,
@@ -56,7 +57,7 @@ impl From<PullRequest> for PullSummary {
     }
 }
 
-fn summary() -> Value {
+pub(super) fn summary() -> Value {
     json!({
         "number": { "type": "integer" },
         "title": { "type": "string" },
@@ -64,10 +65,10 @@ fn summary() -> Value {
         "draft": { "type": "boolean" },
         "merged": { "type": "boolean" },
         "head": { "type": "string" },
-        "head_repo": { "type": ["string", "null"] },
+        "head_repo": nullable("string"),
         "head_sha": { "type": "string" },
         "base": { "type": "string" },
-        "author": { "type": ["string", "null"] },
+        "author": nullable("string"),
         "created_at": { "type": "string" },
         "updated_at": { "type": "string" },
         "url": { "type": "string" }
@@ -255,6 +256,10 @@ struct GetPullAnswer {
     #[serde(flatten)]
     summary: PullSummary,
     body: Option<String>,
+    labels: Vec<String>,
+    requested_reviewers: Vec<String>,
+    auto_merge: Option<AutoMerge>,
+    review_decision: Option<ReviewDecision>,
     reviews: Vec<Review>,
     files: Vec<PullFileChange>,
     truncated: bool,
@@ -273,18 +278,29 @@ async fn get_one(
         .forge
         .details(&context, &arguments.repo, &pull, MAX_PATCH_BYTES)
         .await?;
+    let attributes = pull.attributes.clone();
+    let mut reviews = details.reviews;
+    let is_cut = cut_reviews(&mut reviews);
     Ok(GetPullAnswer {
         body: pull.body.clone(),
         summary: pull.into(),
-        reviews: details.reviews,
+        labels: attributes.labels,
+        requested_reviewers: attributes.requested_reviewers,
+        auto_merge: attributes.auto_merge,
+        review_decision: details.review_decision,
+        reviews,
         files: details.files,
-        truncated: details.truncated,
+        truncated: details.truncated || is_cut,
     })
 }
 
 pub(super) fn get() -> Tool<ForgeServer> {
     let mut output = summary();
-    output["body"] = json!({ "type": ["string", "null"] });
+    output["body"] = nullable("string");
+    output["labels"] = json!({ "type": "array" });
+    output["requested_reviewers"] = json!({ "type": "array" });
+    output["auto_merge"] = nullable("object");
+    output["review_decision"] = nullable("string");
     output["reviews"] = json!({ "type": "array", "items": { "type": "object" } });
     output["files"] = json!({ "type": "array", "items": { "type": "object" } });
     output["truncated"] = json!({ "type": "boolean" });

@@ -1,13 +1,14 @@
 //! `search` and `fetch`: list the repositories, and describe one of them.
 
 use super::{PageNumber, ToolSpec, paging, read_tool};
-use crate::fields::{answer, arguments, page, per_page, repo, text};
+use crate::fields::{answer, arguments, nullable, page, per_page, repo, text};
 use crate::forge::BackendContext;
+use crate::model::Repository;
 use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The maximum number of bytes of a README in an answer.
@@ -106,7 +107,7 @@ struct RepositoryMetadata {
 }
 
 #[derive(Serialize)]
-struct FetchAnswer {
+pub(super) struct FetchAnswer {
     id: String,
     title: String,
     text: String,
@@ -125,6 +126,11 @@ async fn fetch_one(
         .forge
         .readme(&context, &arguments.repo, MAX_README_BYTES)
         .await?;
+    Ok(fetched(repository, readme))
+}
+
+/// Returns the answer for a repository and the beginning of its README.
+pub(super) fn fetched(repository: Repository, readme: Option<(Vec<u8>, bool)>) -> FetchAnswer {
     let (readme, truncated) = match readme {
         Some((bytes, cut)) => (Some(readable(&bytes, cut)), cut),
         None => (None, false),
@@ -135,7 +141,7 @@ async fn fetch_one(
         .flatten()
         .filter(|part| !part.is_empty())
         .collect();
-    Ok(FetchAnswer {
+    FetchAnswer {
         id: repository.name.to_string(),
         title: repository.name.to_string(),
         text: text.join("\n\n"),
@@ -147,7 +153,7 @@ async fn fetch_one(
             default_branch: repository.default_branch,
         },
         truncated,
-    })
+    }
 }
 
 /// Returns the bytes as text, without a character that a cut has split.
@@ -164,27 +170,32 @@ pub(super) fn fetch() -> Tool<ForgeServer> {
         name: "fetch",
         description: "What one repository is: its description and README (100 KiB at most), stars, language, default branch. Not for other files: use read_file.",
         input: arguments(&["repo"], json!({ "repo": repo() })),
-        output: answer(
-            json!({
-                "id": { "type": "string" },
-                "title": { "type": "string" },
-                "text": { "type": "string" },
-                "url": { "type": "string" },
-                "metadata": answer(
-                    json!({
-                        "stars": { "type": "integer" },
-                        "language": { "type": ["string", "null"] },
-                        "owner": { "type": "string" },
-                        "default_branch": { "type": "string" }
-                    }),
-                    &[],
-                ),
-                "truncated": { "type": "boolean" }
-            }),
-            &[],
-        ),
+        output: fetch_members(),
     };
     read_tool(spec, fetch_one)
+}
+
+/// Returns the schema of a repository in an answer.
+pub(super) fn fetch_members() -> Value {
+    answer(
+        json!({
+            "id": { "type": "string" },
+            "title": { "type": "string" },
+            "text": { "type": "string" },
+            "url": { "type": "string" },
+            "metadata": answer(
+                json!({
+                    "stars": { "type": "integer" },
+                    "language": nullable("string"),
+                    "owner": { "type": "string" },
+                    "default_branch": { "type": "string" }
+                }),
+                &[],
+            ),
+            "truncated": { "type": "boolean" }
+        }),
+        &[],
+    )
 }
 
 #[cfg(test)]

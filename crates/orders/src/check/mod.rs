@@ -1,8 +1,10 @@
 //! Checks whether an order system implements the adapter protocol. They create orders, so they are
 //! for a test system.
 
+mod features;
 mod filters;
 mod keys;
+mod lookups;
 mod new_orders;
 mod order_changes;
 mod probe;
@@ -62,7 +64,7 @@ impl CheckReport {
 }
 
 /// The units of stock that the checks may need.
-pub const UNITS: i64 = 200;
+pub const UNITS: i64 = 400;
 
 /// The reason why no check was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +116,7 @@ struct Check {
     work: CheckFn,
 }
 
-/// Runs every check against a live order system. **This creates orders**, at most 50, each with an
+/// Runs every check against a live order system. **This creates orders**, at most 100, each with an
 /// external id or a tag that starts with `candor-check-`. `on_result` is called with each result as
 /// it arrives.
 pub async fn check_adapter(
@@ -141,9 +143,11 @@ pub async fn check_adapter(
         .iter()
         .chain(new_orders::CHECKS)
         .chain(filters::CHECKS)
+        .chain(lookups::CHECKS)
         .chain(order_changes::CHECKS)
         .chain(stock::CHECKS)
         .chain(returns::CHECKS)
+        .chain(features::CHECKS)
         .chain(keys::CHECKS)
     {
         let (outcome, seen) = match (check.work)(&mut run).await {

@@ -5,6 +5,7 @@ use crate::http::client::{AdapterClient, AdapterResponse};
 use crate::http::failures::AdapterErrorBody;
 use crate::http::responses::EntitySchemas;
 use crate::http::{AdapterSetupError, HttpSettings, headers};
+use crate::model::{Feature, SortOrder};
 use crate::{EntityQuery, Filters, IdempotencyKey, OrderOperation, Request, Response};
 use bytes::Bytes;
 use candor_http_client::ExchangeError;
@@ -85,6 +86,11 @@ impl AdapterProbe {
         format!("{}-{count}", self.run)
     }
 
+    /// Returns a new number of ten digits.
+    pub(super) fn digits(&self) -> String {
+        format!("9{:09}", (self.random)() % 1_000_000_000)
+    }
+
     /// Returns a new key.
     pub(super) fn key(&self) -> IdempotencyKey {
         let (high, low) = ((self.random)(), (self.random)());
@@ -106,6 +112,42 @@ impl AdapterProbe {
             Some(missing) => skipped(format!("{} is not offered", missing.name())),
             None => Ok(()),
         }
+    }
+
+    /// Returns true if a query supports the filter with this name.
+    pub(super) fn has_filter(&self, operation: OrderOperation, name: &str) -> bool {
+        let known = self.capabilities.as_ref();
+        known.is_some_and(|known| known.has_filter(operation, name))
+    }
+
+    /// Skips the check if a query is not offered, or does not support a filter.
+    pub(super) fn needs_filter(&self, operation: OrderOperation, name: &str) -> StepResult<()> {
+        self.needs(&[operation])?;
+        match self.has_filter(operation, name) {
+            true => Ok(()),
+            false => skipped(format!("{} does not declare {name}", operation.name())),
+        }
+    }
+
+    /// Skips the check if an operation is not offered, or a feature is not declared.
+    pub(super) fn needs_feature(
+        &self,
+        feature: Feature,
+        operations: &[OrderOperation],
+    ) -> StepResult<()> {
+        self.needs(operations)?;
+        let known = self.capabilities.as_ref();
+        match known.is_some_and(|known| known.features.contains(&feature)) {
+            true => Ok(()),
+            false => skipped(format!("the feature {} is not declared", feature.word())),
+        }
+    }
+
+    /// Skips the check if a change uses a feature that is not declared.
+    fn needs_features_of(&self, operation: OrderOperation, arguments: &Value) -> StepResult<()> {
+        let features = parse_change(operation, arguments).map(|request| request.features());
+        let mut features = features.unwrap_or_default().into_iter();
+        features.try_for_each(|feature| self.needs_feature(feature, &[]))
     }
 
     /// Skips the check if keys are not kept.
@@ -155,6 +197,7 @@ impl AdapterProbe {
         key: &IdempotencyKey,
         arguments: &Value,
     ) -> StepResult<ProbeResponse> {
+        self.needs_features_of(operation, arguments)?;
         self.send(operation.name(), Some(key), arguments.to_string())
             .await
     }
@@ -198,6 +241,10 @@ impl AdapterProbe {
         size: usize,
         mut arguments: Value,
     ) -> StepResult<(Vec<Value>, Option<String>)> {
+        let names = arguments.as_object().into_iter().flatten();
+        for (name, _) in names.filter(|(name, _)| *name != "cursor") {
+            self.needs_filter(operation, name)?;
+        }
         arguments["pageSize"] = json!(size);
         let seen = self
             .send(operation.name(), None, arguments.to_string())
@@ -205,7 +252,10 @@ impl AdapterProbe {
         seen.succeeded()?;
         let query = EntityQuery {
             operation,
-            filters: Filters::default(),
+            filters: Filters {
+                sort: arguments["sort"].as_str().and_then(SortOrder::read),
+                ..Filters::default()
+            },
             page_size: i64::try_from(size).unwrap_or(i64::MAX),
             after: arguments["cursor"].as_str().map(String::from),
         };

@@ -75,9 +75,17 @@ impl CheckRun {
 
     /// Creates an order.
     pub(super) async fn create_order(&mut self) -> StepResult<TestOrder> {
+        self.create_with(json!({})).await
+    }
+
+    /// Creates an order with these members instead of, or beside, the usual ones.
+    pub(super) async fn create_with(&mut self, members: Value) -> StepResult<TestOrder> {
         self.probe.needs(&[OrderOperation::CreateOrder])?;
         let external = self.probe.id();
-        let arguments = self.order(&external).await?;
+        let mut arguments = self.order(&external).await?;
+        for (name, value) in members.as_object().into_iter().flatten() {
+            arguments["order"][name] = value.clone();
+        }
         let key = self.probe.key();
         let order = self
             .probe
@@ -88,6 +96,33 @@ impl CheckRun {
             external,
             order,
         })
+    }
+
+    /// Creates an order and ships its three units.
+    pub(super) async fn create_shipped(&mut self) -> StepResult<TestOrder> {
+        self.probe.needs(&[OrderOperation::FulfillOrder])?;
+        let test_order = self.create_order().await?;
+        let arguments = json!({ "orderId": test_order.id });
+        self.step(OrderOperation::FulfillOrder, arguments).await?;
+        Ok(test_order)
+    }
+
+    /// Returns the filters of a query for these orders.
+    pub(super) fn only(&self, orders: &[&TestOrder]) -> StepResult<Value> {
+        let ids: Vec<_> = orders.iter().map(|order| &order.id).collect();
+        let externals: Vec<_> = orders.iter().map(|order| &order.external).collect();
+        if self.probe.has_filter(OrderOperation::GetOrders, "ids") {
+            return Ok(json!({ "ids": ids }));
+        }
+        self.probe
+            .needs_filter(OrderOperation::GetOrders, "externalIds")?;
+        Ok(json!({ "externalIds": externals }))
+    }
+
+    /// Makes an update of an order that must succeed.
+    pub(super) async fn update(&self, test_order: &TestOrder, updates: Value) -> StepResult<Value> {
+        let arguments = json!({ "orderId": test_order.id, "updates": updates });
+        self.step(OrderOperation::UpdateOrder, arguments).await
     }
 
     /// Makes a change that must succeed.
@@ -125,7 +160,7 @@ impl CheckRun {
         let words = seen.refused(code)?;
         let body: Value = serde_json::from_slice(&seen.response.body).unwrap_or_default();
         let found = &body["error"]["context"][fact];
-        match *found == expected {
+        match plain(found) == expected {
             true => Ok(format!("{words} with {fact} {expected}")),
             false => failed(format!("{words} with {fact} {}", shown(&found.to_string()))),
         }
@@ -133,7 +168,10 @@ impl CheckRun {
 
     /// Checks that no order has this external id.
     pub(super) async fn not_made(&self, external: &str) -> StepResult<()> {
-        if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
+        let needed = self
+            .probe
+            .needs_filter(OrderOperation::GetOrders, "externalIds");
+        if needed.is_err() {
             return Ok(());
         }
         match self.probe.orders(external).await?.len() {
@@ -144,13 +182,13 @@ impl CheckRun {
 
     /// Returns an order as it is now, or `None` if it cannot be queried.
     pub(super) async fn read(&self, test_order: &TestOrder) -> StepResult<Option<Value>> {
-        if self.probe.needs(&[OrderOperation::GetOrders]).is_err() {
+        let Ok(filters) = self.only(&[test_order]) else {
             return Ok(None);
-        }
-        let found = self.probe.orders(&test_order.external).await?;
-        match found.into_iter().next() {
+        };
+        let page = self.probe.page(OrderOperation::GetOrders, 10, filters);
+        match page.await?.0.into_iter().next() {
             Some(order) => Ok(Some(order)),
-            None => failed("the order is not found by its externalId"),
+            None => failed("the order is not found by its id"),
         }
     }
 
@@ -165,14 +203,18 @@ pub(super) fn text(entity: &Value, name: &str) -> String {
     entity[name].as_str().unwrap_or_default().to_owned()
 }
 
-/// Checks that a member has a value. Trailing zeros of amounts do not matter.
-pub(super) fn has(entity: &Value, name: &str, expected: &Value) -> StepResult<()> {
-    let plain = |value: &Value| match value.as_str() {
+/// Returns a value without the trailing zeros of an amount.
+fn plain(value: &Value) -> Value {
+    match value.as_str() {
         Some(text) if text.contains('.') => {
             json!(text.trim_end_matches('0').trim_end_matches('.'))
         }
         _ => value.clone(),
-    };
+    }
+}
+
+/// Checks that a member has a value. Trailing zeros of amounts do not matter.
+pub(super) fn has(entity: &Value, name: &str, expected: &Value) -> StepResult<()> {
     match plain(&entity[name]) == *expected {
         true => Ok(()),
         false => {

@@ -39,6 +39,8 @@ pub struct OrdersFacts {
     pub original_error: Option<String>,
     /// The state of the idempotency key, for failures of changes.
     pub key: Option<KeyState>,
+    /// The key that the server gave a change without one.
+    pub own_key: Option<String>,
     /// Further members of `details.context`, safe to show.
     pub context: Map<String, Value>,
 }
@@ -329,6 +331,7 @@ impl Dialect for Orders {
         result.is_error = true;
         result.error = Some(&response);
         result.meta.receipt = call.receipt;
+        result.meta.key = fault.facts().own_key.as_deref();
         result.answer()
     }
 

@@ -44,9 +44,16 @@ pub fn result() -> Value {
         json!({
             "structuredContent": object(&["error"], json!({ "error": response() })),
             "error": response(),
-            "_meta": meta(&[]),
+            "_meta": result_meta(),
         }),
     )
+}
+
+/// Returns the schema of `_meta`, which contains the key that the server gave a change without one.
+fn result_meta() -> Value {
+    let mut schema = meta(&[]);
+    schema["properties"]["dev.candor/key"] = non_empty_text();
+    schema
 }
 
 /// Returns the schema of the `error` member: −32602 for violations of the schema, −32603 for a bug.

@@ -11,6 +11,7 @@ use crate::{
     RequestContext, Response,
 };
 use candor_fault::Cause;
+use candor_street::MetricsHub;
 use script::InjectedFault;
 use std::fmt;
 use std::future::pending;
@@ -120,8 +121,16 @@ impl Adapter for FaultyAdapter {
         })
     }
 
+    fn report_to(&self, metrics: &MetricsHub) {
+        self.inner.report_to(metrics);
+    }
+
     fn keeps_keys(&self) -> bool {
         self.inner.keeps_keys()
+    }
+
+    fn may_repeat(&self, change: &Request) -> bool {
+        self.inner.may_repeat(change)
     }
 }
 

@@ -4,7 +4,7 @@ use super::client::{AdapterResponse, MAX_FAILURE_BODY};
 use super::json;
 use super::responses::is_json;
 use super::retry_after::{WAIT_USUAL, wait};
-use crate::model::OrderStatus;
+use crate::model::{OrderStatus, ReturnStatus};
 use crate::{Failure, FinalFailure, OrderRefusal, RefusalReason};
 use candor_fault::Cause;
 use candor_http_client::ExchangeError;
@@ -145,6 +145,8 @@ struct Context {
     status: Option<OrderStatus>,
     field: Option<String>,
     available: Option<i64>,
+    available_amount: Option<String>,
+    return_status: Option<ReturnStatus>,
 }
 
 impl AdapterErrorBody {
@@ -168,6 +170,13 @@ impl AdapterErrorBody {
                 available: fact("available")
                     .and_then(Value::as_i64)
                     .filter(|count| *count >= 0),
+                available_amount: fact("availableAmount")
+                    .and_then(Value::as_str)
+                    .filter(|text| is_amount(text))
+                    .map(String::from),
+                return_status: fact("returnStatus")
+                    .and_then(Value::as_str)
+                    .and_then(ReturnStatus::read),
             },
         }
     }
@@ -182,6 +191,8 @@ impl AdapterErrorBody {
             field: self.context.field.clone(),
             status: self.context.status,
             available: self.context.available,
+            available_amount: self.context.available_amount.clone(),
+            return_status: self.context.return_status,
             ..reason.into()
         }
     }
@@ -203,6 +214,15 @@ fn parse_reason(code: &str) -> Option<RefusalReason> {
     }
 }
 
+/// Returns true if a text has the form of the protocol's amounts.
+fn is_amount(text: &str) -> bool {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let has_digits = |text: &str, most: usize| {
+        (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    has_digits(whole, 15) && has_digits(part, 4)
+}
+
 /// Returns true if a text has the form of an argument's path.
 fn is_path(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -222,6 +242,16 @@ mod tests {
         let long = "a".repeat(201);
         for other in ["", ".", "a.", "a b", "a-b", "ä", "a[0]", "/a", &long] {
             assert!(!is_path(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn amount_is_digits_with_at_most_one_point() {
+        for amount in ["0", "12.50", "999999999999999.9999"] {
+            assert!(is_amount(amount), "{amount}");
+        }
+        for other in ["", ".", "1.", ".5", "-1", "1.23456", "1,5", "1.2.3", "1e3"] {
+            assert!(!is_amount(other), "{other}");
         }
     }
 

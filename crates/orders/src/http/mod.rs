@@ -6,15 +6,17 @@ mod compare;
 pub(crate) mod failures;
 mod header;
 mod json;
+mod key_store;
 mod known_capabilities;
 mod openapi;
 pub(crate) mod responses;
 mod retry_after;
 mod settings;
 
-pub use capabilities::{Capabilities, MAX_STATUSES, PROTOCOL};
+pub use capabilities::{Capabilities, MAX_NAMES, MAX_STATUSES, PROTOCOL};
 pub use client::{MAX_BODY, MAX_FAILURE_BODY};
 pub use json::MAX_VALUES;
+pub use key_store::{KeyStoreAdapter, KeyStoreError};
 pub use known_capabilities::{CAPABILITIES_EVERY, CAPABILITIES_TIMEOUT};
 pub use openapi::openapi_text;
 pub use responses::MAX_NEXT_CURSOR;
@@ -22,8 +24,8 @@ pub use retry_after::MAX_WAIT;
 pub use settings::{AdapterSetupError, CONNECT_TIME, HttpSettings};
 
 use crate::{
-    Adapter, AdapterFuture, Failure, NotReady, OrderOperation, ReadinessFuture, Request,
-    RequestContext, Response,
+    Adapter, AdapterFuture, EntityQuery, Failure, Filters, NotReady, OrderOperation,
+    ReadinessFuture, Request, RequestContext, Response,
 };
 use bytes::Bytes;
 use candor_fault::{Cause, Effect};
@@ -32,6 +34,7 @@ use client::AdapterClient;
 use failures::{EffectEvidence, FailedExchange, invalid_response};
 use known_capabilities::KnownCapabilities;
 use responses::EntitySchemas;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -41,6 +44,12 @@ pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The header with the client that makes the call; its key belongs to it.
 pub(crate) const CLIENT: HeaderName = HeaderName::from_static("candor-client");
+
+/// The header with the tenant of the client.
+const TENANT: HeaderName = HeaderName::from_static("candor-tenant");
+
+/// The header with the position in the caller's trace.
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The header with the remaining milliseconds of the call.
 pub(crate) const DEADLINE: HeaderName = HeaderName::from_static("candor-deadline-ms");
@@ -69,7 +78,7 @@ impl HttpAdapter {
     pub fn new(settings: &HttpSettings) -> Result<HttpAdapter, AdapterSetupError> {
         Ok(HttpAdapter {
             client: Arc::new(AdapterClient::new(settings)?),
-            schemas: EntitySchemas::new()?,
+            schemas: EntitySchemas::new()?.comparing(settings.compares),
             capabilities: Arc::default(),
             refresher: None,
         })
@@ -107,19 +116,30 @@ impl HttpAdapter {
         self.capabilities.get_or_read(&self.client).await
     }
 
+    /// Returns the capabilities as far as they are known.
+    fn known_capabilities(&self) -> Option<Arc<Capabilities>> {
+        self.capabilities.get()
+    }
+
+    /// Returns the capabilities if the order system supports every part of the request.
+    async fn offered(&self, request: &Request) -> Result<Arc<Capabilities>, Failure> {
+        let offered = self.capabilities().await?;
+        if !offered.operations.contains(&request.operation()) {
+            return Err(Failure::Unsupported);
+        }
+        match offered.unsupported_part(request) {
+            Some(part) => Err(Failure::UnsupportedPart(part)),
+            None => Ok(offered),
+        }
+    }
+
     async fn exchange(
         &self,
         request: &Request,
         context: &RequestContext,
     ) -> Result<Response, Failure> {
         let operation = request.operation();
-        let offered = self.capabilities().await?;
-        if !offered.operations.contains(&operation) {
-            return Err(Failure::Unsupported);
-        }
-        if let Some(part) = request.first_declared_part() {
-            return Err(Failure::UnsupportedPart(part));
-        }
+        self.offered(request).await?;
         let body = serde_json::to_vec(request);
         let body =
             body.map_err(|error| Failure::Internal("a request", cause("JsonError", &error)))?;
@@ -150,6 +170,54 @@ impl HttpAdapter {
         }
     }
 
+    /// Looks up the order of a create whose answer was lost, by its external id. Returns the order
+    /// and the number of cleaned texts, or the reason why no order is the one of the request.
+    async fn find_created(
+        &self,
+        request: &Request,
+        context: &RequestContext,
+    ) -> Result<Result<(Box<RawValue>, usize), &'static str>, Failure> {
+        let Request::Create(create) = request else {
+            return Ok(Err("only new orders can be looked up"));
+        };
+        let external_ids = create.order.external_id.clone().map(|id| vec![id]);
+        let query = Request::Query(Box::new(EntityQuery {
+            operation: OrderOperation::GetOrders,
+            filters: Filters {
+                external_ids,
+                ..Filters::default()
+            },
+            page_size: 2,
+            after: None,
+        }));
+        let context = RequestContext {
+            key: None,
+            ..context.clone()
+        };
+        let Response::Page {
+            items, corrections, ..
+        } = self.exchange(&query, &context).await?
+        else {
+            return Ok(Err("the answer is not a page"));
+        };
+        if !corrections.omitted.is_empty() {
+            return Ok(Err("the order with the external id cannot be shown"));
+        }
+        let orders: Vec<Box<RawValue>> = serde_json::from_str(items.get()).unwrap_or_default();
+        let [found] = orders.as_slice() else {
+            return Ok(Err(match orders.is_empty() {
+                true => "no order has the external id",
+                false => "several orders have the external id",
+            }));
+        };
+        let order = serde_json::from_str(found.get()).ok();
+        let is_same = order.is_some_and(|order| compare::check_order(request, &order).is_ok());
+        Ok(match is_same {
+            true => Ok((found.clone(), corrections.cleaned)),
+            false => Err("the order with the external id is not the one of the request"),
+        })
+    }
+
     async fn send(
         &self,
         operation: OrderOperation,
@@ -158,11 +226,15 @@ impl HttpAdapter {
     ) -> Result<client::AdapterResponse, FailedExchange> {
         let left = context.deadline.remaining().as_millis();
         let key = context.key.as_ref().map(|key| key.key.as_str());
-        let headers = headers(
-            &context.client,
-            key,
-            u64::try_from(left).unwrap_or(u64::MAX),
-        );
+        let left = u64::try_from(left).unwrap_or(u64::MAX);
+        let mut headers = headers(&context.client, key, left);
+        if let Some(tenant) = &context.tenant {
+            headers.insert(TENANT, header::value(tenant));
+        }
+        let position = context.trace_parent.as_deref();
+        if let Some(Ok(position)) = position.map(HeaderValue::from_str) {
+            headers.insert(TRACE_PARENT, position);
+        }
         let response = self.client.post(operation.name(), headers, body).await;
         let response = response.map_err(failures::map_error)?;
         match response.status.is_success() {

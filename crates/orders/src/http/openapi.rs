@@ -1,6 +1,7 @@
 //! The adapter protocol as an OpenAPI 3.1 document, generated from the schemas that are enforced.
 
 use super::PROTOCOL;
+use crate::model::{Feature, TIME_FILTERS, filter_names};
 use crate::server::OrdersServer;
 use crate::{OrderOperation, output_schemas, tools};
 use candor_street::Tool;
@@ -21,7 +22,7 @@ pub fn openapi_text() -> String {
 
 /// Returns the document of the adapter protocol.
 fn openapi() -> Value {
-    let tools = tools::all();
+    let tools = tools::all(None);
     let mut schemas = Map::new();
     schemas.insert(String::from("failure"), failure());
     let mut paths = Map::new();
@@ -54,7 +55,20 @@ fn openapi() -> Value {
 
 fn capabilities() -> Value {
     let names = OrderOperation::ALL.map(OrderOperation::name);
-    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let texts =
+        json!({ "type": "array", "maxItems": super::MAX_NAMES, "items": { "type": "string" } });
+    let queries = OrderOperation::ALL.into_iter().filter(|one| !one.changes());
+    let filters: Map<_, _> = queries
+        .map(|query| {
+            let (first, declared) = filter_names(query);
+            let names: Vec<_> = first.iter().chain(declared).chain(&TIME_FILTERS).collect();
+            let items = json!({ "type": "string", "examples": names });
+            let names = json!({ "type": "array", "maxItems": super::MAX_NAMES, "items": items });
+            (query.name().to_owned(), names)
+        })
+        .collect();
+    let mut features = texts.clone();
+    features["items"]["examples"] = json!(Feature::ALL.map(Feature::word));
     let schema = json!({
         "type": "object",
         "required": ["protocol", "operations", "keepsKeys"],
@@ -67,6 +81,13 @@ fn capabilities() -> Value {
                 "maxProperties": super::MAX_STATUSES,
                 "additionalProperties": { "enum": crate::model::OrderStatus::ALL.map(crate::model::OrderStatus::word) }
             },
+            "filters": {
+                "type": "object",
+                "maxProperties": super::MAX_NAMES,
+                "properties": filters,
+                "additionalProperties": texts
+            },
+            "features": features,
             "lookup": texts
         }
     });
@@ -90,6 +111,17 @@ fn describe(
             "The milliseconds after which Candor stops waiting",
         ),
     ];
+    for (name, description) in [
+        ("Candor-Tenant", "The tenant of the client, if it has one"),
+        (
+            "traceparent",
+            "The position in the client's trace (W3C Trace Context), if it has sent one",
+        ),
+    ] {
+        let mut optional = header(name, description);
+        optional["required"] = json!(false);
+        headers.push(optional);
+    }
     if operation.changes() {
         headers.push(header(
             "Idempotency-Key",
@@ -206,7 +238,9 @@ fn failure() -> Value {
                         "properties": {
                             "field": { "type": "string", "maxLength": 200 },
                             "status": { "type": "string" },
-                            "available": { "type": "integer", "minimum": 0 }
+                            "available": { "type": "integer", "minimum": 0 },
+                            "availableAmount": { "type": "string", "pattern": r"^[0-9]{1,15}(\.[0-9]{1,4})?$" },
+                            "returnStatus": { "type": "string" }
                         }
                     }
                 }

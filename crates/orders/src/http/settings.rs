@@ -21,6 +21,8 @@ pub struct HttpSettings {
     pub allow_insecure: bool,
     /// The time to connect. The call's deadline applies as well.
     pub connect_time: Duration,
+    /// False only to measure the cost of comparing answers with their requests.
+    pub compares: bool,
 }
 
 impl HttpSettings {
@@ -33,6 +35,7 @@ impl HttpSettings {
             user_agent: format!("candor/{}", env!("CARGO_PKG_VERSION")),
             allow_insecure: false,
             connect_time: CONNECT_TIME,
+            compares: true,
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The parts of a request that an order system may not understand.
 
-use super::{
-    CreateReturn, EntityQuery, LineNumber, NewOrder, NewShipping, OrderUpdates, filter_names,
-};
+use super::{CreateReturn, LineNumber, NewOrder, NewShipping, OrderUpdates};
 use crate::adapter::Request;
 
 /// Members of requests that an order system may or may not understand.
@@ -89,31 +87,6 @@ impl Request {
         features.sort_unstable();
         features.dedup();
         features
-    }
-
-    /// Returns the first part of the request that an order system has to declare.
-    pub fn first_declared_part(&self) -> Option<UnsupportedPart> {
-        if let Request::Query(query) = self {
-            return query
-                .declared_filters()
-                .first()
-                .copied()
-                .map(UnsupportedPart::Filter);
-        }
-        self.features()
-            .first()
-            .copied()
-            .map(UnsupportedPart::Feature)
-    }
-}
-
-impl EntityQuery {
-    /// Returns the filters of the query that an order system has to declare.
-    pub fn declared_filters(&self) -> Vec<&'static str> {
-        let (_, declared) = filter_names(self.operation);
-        let mut used = self.filters.used();
-        used.retain(|name| declared.contains(name));
-        used
     }
 }
 

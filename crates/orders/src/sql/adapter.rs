@@ -8,6 +8,7 @@ use super::keys::KeyOutcome;
 use super::lanes::Lanes;
 use super::pending_change::PendingChange;
 use super::query;
+use super::record_removal::RecordRemoval;
 use super::store::{DatabaseUrl, Store, StoreError};
 use super::tables::FORMAT;
 use crate::adapter::{
@@ -15,10 +16,10 @@ use crate::adapter::{
 };
 use crate::failure::Failure;
 use candor_fault::Cause;
-use candor_street::{Clock, Random};
+use candor_street::{Clock, MetricsHub, Random};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The time that a key is kept, unless the owner configures another.
@@ -48,6 +49,8 @@ pub struct SqlConfig {
     /// Takes times from the clock of a PostgreSQL server, which several servers share. A file has
     /// the clock of its server.
     pub database_clock: bool,
+    /// The time after which records are removed. If absent, they are kept.
+    pub keep_records: Option<Duration>,
 }
 
 impl Default for SqlConfig {
@@ -59,6 +62,7 @@ impl Default for SqlConfig {
             commit_group: COMMIT_GROUP,
             deadline: crate::adapter::DEADLINE,
             database_clock: true,
+            keep_records: None,
         }
     }
 }
@@ -66,6 +70,7 @@ impl Default for SqlConfig {
 /// An order system in a database of its own.
 pub struct SqlAdapter {
     runner: Arc<ChangeRunner>,
+    _record_removal: Option<RecordRemoval>,
 }
 
 impl fmt::Debug for SqlAdapter {
@@ -96,10 +101,16 @@ impl SqlAdapter {
             group: config.commit_group.into(),
             changes: AtomicU64::new(0),
             open: AtomicUsize::new(0),
+            metrics: OnceLock::new(),
             store,
         };
         let runner = Arc::new(runner);
-        Ok(SqlAdapter { runner })
+        let keep_records = config.keep_records;
+        let removal = keep_records.map(|keep| RecordRemoval::start(Arc::clone(&runner), keep));
+        Ok(SqlAdapter {
+            runner,
+            _record_removal: removal,
+        })
     }
 
     /// Returns the number of changes that wait for their turn or are being made.
@@ -163,5 +174,21 @@ impl Adapter for SqlAdapter {
 
     fn keeps_keys(&self) -> bool {
         true
+    }
+
+    fn report_to(&self, metrics: &MetricsHub) {
+        // One adapter belongs to one server.
+        if self.runner.metrics.set(metrics.clone()).is_err() {
+            return;
+        }
+        // The metrics may outlive the adapter.
+        let runner = Arc::downgrade(&self.runner);
+        metrics.observe(move |metrics| {
+            if let Some(runner) = runner.upgrade() {
+                runner.store.report_connections(metrics);
+                let waiting = runner.lanes.waiting();
+                metrics.set_changes_waiting(i64::try_from(waiting).unwrap_or(i64::MAX));
+            }
+        });
     }
 }

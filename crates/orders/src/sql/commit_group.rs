@@ -18,14 +18,14 @@ use crate::failure::{Failure, FinalFailure, WaitedFor};
 use crate::model::UtcTime;
 use candor_fault::Cause;
 use candor_guard::Deadline;
-use candor_street::Clock;
+use candor_street::{Clock, MetricsHub};
 use futures_util::FutureExt as _;
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::{timeout, timeout_at};
 
@@ -37,6 +37,14 @@ const FORGET_EVERY: u64 = 128;
 
 /// The wait of a client that finds all places in the lanes taken.
 const FULL_WAIT: Duration = Duration::from_secs(1);
+
+/// The changes of a group that are made before it is cut short for other clients, so that a client
+/// with many changes does not delay them by a whole group.
+const SHARE: usize = 8;
+
+/// The most changes of other clients that a leader takes over when its group was cut short. They are
+/// fewer than [`SHARE`], so that it comes to an end.
+const TAKEN_OVER: usize = SHARE / 2;
 
 /// A change with the lanes that it holds.
 #[derive(Debug)]
@@ -59,6 +67,8 @@ pub(super) struct ChangeRunner {
     pub(super) changes: AtomicU64,
     /// The number of changes that wait or are being made.
     pub(super) open: AtomicUsize,
+    /// The metrics of the server, once it has started.
+    pub(super) metrics: OnceLock<MetricsHub>,
 }
 
 /// The part of a member in its group.
@@ -118,72 +128,97 @@ impl ChangeRunner {
         deadline: Deadline,
     ) -> Result<KeyOutcome, Failure> {
         let _open = OpenChange::new(&self.open);
-        let names = self.lane_names(&change).await?;
-        let entered = timeout_at(deadline.instant(), self.enter(change, names)).await;
-        let leader = entered.unwrap_or(Err(Failure::Waited(WaitedFor::Lane)))?;
-        if let Some(leader) = leader {
+        if let Some(leader) = self.enter(change).await? {
             let runner = Arc::clone(self);
             tokio::spawn(async move { runner.lead(leader).await });
         }
         ticket.answer(deadline).await
     }
 
-    /// Returns the lanes of a change, in the order in which they are entered. A file has one
-    /// writer, so its changes have one lane.
-    async fn lane_names(&self, change: &PendingChange) -> Result<Vec<LaneName>, Failure> {
-        if self.store.dialect == SqlDialect::Sqlite {
-            return Ok(vec![LaneName::Connections]);
-        }
-        let mut names = vec![LaneName::Key {
-            client: change.key.client.clone(),
-            tool: change.request.operation().name(),
-            key: change.key.key.clone(),
-        }];
-        let order = change::about(&change.request);
-        names.extend(order.map(|id| LaneName::Order(id.to_owned())));
-        let skus = change::skus(&self.store, &change.request).await?;
-        names.extend(skus.into_iter().map(LaneName::Sku));
-        Ok(names)
-    }
-
-    /// Enters all lanes. Returns the change if it leads a group, and `None` if a group took it
-    /// over.
-    async fn enter(
-        &self,
-        change: PendingChange,
-        names: Vec<LaneName>,
-    ) -> Result<Option<LaneMember>, Failure> {
-        let client = change.key.client.clone();
-        let last = names.len().saturating_sub(1);
-        let joins = self.joins_groups(&change.request);
-        let mut member = Some(LaneMember {
+    /// Enters all lanes of a change: those of its key and its order, then those of its SKUs in
+    /// ascending order. A file has one writer, so its changes have one lane. Returns the change if
+    /// it leads a group, and `None` if a group took it over.
+    async fn enter(&self, change: PendingChange) -> Result<Option<LaneMember>, Failure> {
+        let mut member = LaneMember {
             change,
             passes: Vec::new(),
-        });
-        for (index, name) in names.into_iter().enumerate() {
-            let passenger = match index == last && joins {
-                true => member.take(),
-                false => None,
-            };
-            match self.lanes.enter(name, &client, passenger).await {
-                Ok(Admission::Admitted(pass, passenger)) => {
-                    member = passenger.or(member);
-                    if let Some(member) = &mut member {
+        };
+        let mut lanes = match self.store.dialect {
+            SqlDialect::Sqlite => vec![LaneName::Connections],
+            SqlDialect::Postgres => own_lanes(&member.change),
+        };
+        if self.store.dialect == SqlDialect::Postgres {
+            let request = &member.change.request;
+            let named = change::named_skus(request);
+            let skus = match change::uses_lines(request) {
+                // Read in the lane of the order, where no change of this server adds a line.
+                Some(order) => {
+                    for name in lanes.drain(..) {
+                        let pass = self.wait_in(name, &member).await?;
                         member.passes.push(pass);
                     }
+                    change::skus_of_lines(&self.store, order, named).await?
                 }
-                Ok(Admission::TakenOver) => return Ok(None),
-                Err(LanesFull) => return Err(Failure::Limited(FULL_WAIT, None)),
-            }
+                None => named,
+            };
+            lanes.extend(skus.into_iter().map(LaneName::Sku));
         }
-        Ok(member)
+        let last = lanes.pop();
+        for name in lanes {
+            let pass = self.wait_in(name, &member).await?;
+            member.passes.push(pass);
+        }
+        match last {
+            Some(name) => self.enter_last(name, member).await,
+            None => Ok(Some(member)),
+        }
     }
 
-    /// Returns true if the change may share a transaction. On PostgreSQL a shipment locks stock
-    /// before its last statement, so it has a transaction of its own.
+    /// Enters a lane, and waits in it for its turn.
+    async fn wait_in(
+        &self,
+        name: LaneName,
+        member: &LaneMember,
+    ) -> Result<LanePass<LaneMember>, Failure> {
+        let PendingChange { key, deadline, .. } = &member.change;
+        let entering = (key.client.as_str(), names(&member.passes));
+        let entered = self.lanes.enter(name, entering, None);
+        match in_lane(*deadline, entered).await? {
+            Admission::Admitted(pass, _) => Ok(pass),
+            Admission::TakenOver => Err(Failure::Limited(FULL_WAIT, None)),
+        }
+    }
+
+    /// Enters the last lane of a change. While it waits, the group of the holder may take it over.
+    async fn enter_last(
+        &self,
+        name: LaneName,
+        member: LaneMember,
+    ) -> Result<Option<LaneMember>, Failure> {
+        let (client, deadline) = (member.change.key.client.clone(), member.change.deadline);
+        let held = names(&member.passes);
+        let (waits, passenger) = match self.joins_groups(&member.change.request) {
+            true => (None, Some(member)),
+            false => (Some(member), None),
+        };
+        let entered = self.lanes.enter(name, (&client, held), passenger);
+        match in_lane(deadline, entered).await? {
+            Admission::Admitted(pass, passenger) => {
+                let member = passenger.or(waits).map(|mut member| {
+                    member.passes.push(pass);
+                    member
+                });
+                Ok(member)
+            }
+            Admission::TakenOver => Ok(None),
+        }
+    }
+
+    /// Returns true if the change may share a transaction. On PostgreSQL a change that locks stock
+    /// before its last statement has a transaction of its own.
     fn joins_groups(&self, request: &Request) -> bool {
         let is_alone =
-            self.store.dialect == SqlDialect::Postgres && matches!(request, Request::Fulfill(_));
+            self.store.dialect == SqlDialect::Postgres && change::locks_stock_early(request);
         self.group > 1 && !is_alone
     }
 
@@ -191,8 +226,8 @@ impl ChangeRunner {
     async fn lead(&self, mut leader: LaneMember) {
         let mut passes = std::mem::take(&mut leader.passes);
         if self.store.dialect == SqlDialect::Postgres {
-            let client = &leader.change.key.client;
-            let connection = self.lanes.enter(LaneName::Connections, client, None);
+            let entering = (leader.change.key.client.as_str(), names(&passes));
+            let connection = self.lanes.enter(LaneName::Connections, entering, None);
             match connection.await {
                 Ok(Admission::Admitted(pass, _)) => passes.push(pass),
                 Ok(Admission::TakenOver) | Err(LanesFull) => {
@@ -204,7 +239,7 @@ impl ChangeRunner {
         if self.joins_groups(&leader.change.request) {
             for name in passes.iter().filter_map(LanePass::name) {
                 let room = self.group.saturating_sub(1 + members.len());
-                members.extend(self.lanes.take_over(name, room));
+                members.extend(self.lanes.take_over(name, room, None));
             }
         }
         members.insert(0, leader);
@@ -215,33 +250,67 @@ impl ChangeRunner {
         let mut changes: Vec<_> = changes.collect();
         while !changes.is_empty() {
             let (group, same_keys) = split_by_key(changes);
-            self.run_group(group).await;
-            changes = same_keys;
+            let lanes = names(&passes);
+            let rest = self.run_group(group, &lanes).await;
+            changes = match rest.first() {
+                Some(next) => self.take_over_others(&lanes, &next.key.client, &mut passes),
+                None => Vec::new(),
+            };
+            changes.extend(rest);
+            changes.extend(same_keys);
         }
         drop(passes);
     }
 
+    /// Takes over changes of clients other than this one, with their lanes.
+    fn take_over_others(
+        &self,
+        lanes: &[LaneName],
+        client: &str,
+        passes: &mut Vec<LanePass<LaneMember>>,
+    ) -> Vec<PendingChange> {
+        let mut changes = Vec::new();
+        for name in lanes {
+            let room = TAKEN_OVER - changes.len();
+            for mut member in self.lanes.take_over(name, room, Some(client)) {
+                passes.append(&mut member.passes);
+                changes.push(member.change);
+            }
+        }
+        changes
+    }
+
     /// Makes the changes of a group in one transaction. If that is not possible, one after another.
-    async fn run_group(&self, mut changes: Vec<PendingChange>) {
+    /// Returns the changes that are left because other clients wait in these lanes.
+    async fn run_group(
+        &self,
+        mut changes: Vec<PendingChange>,
+        lanes: &[LaneName],
+    ) -> Vec<PendingChange> {
         loop {
             changes = in_time(changes);
             if changes.is_empty() {
-                return;
+                return changes;
             }
-            match self.run_together(&changes, false).await {
-                None => return,
+            match self.run_together(&changes, lanes, false).await {
+                None => return Vec::new(),
                 Some(GroupEnd::Late) => {}
-                Some(GroupEnd::Committed(runs)) => return answer_all(changes, runs),
+                Some(GroupEnd::Committed(runs)) => {
+                    let rest = changes.split_off(runs.len());
+                    answer_all(changes, runs);
+                    return rest;
+                }
                 Some(GroupEnd::Failed(failure)) => {
-                    return changes
-                        .into_iter()
-                        .for_each(|change| change.answer(Err(failure.clone())));
+                    for change in changes {
+                        change.answer(Err(failure.clone()));
+                    }
+                    return Vec::new();
                 }
                 Some(GroupEnd::TooLittleStock | GroupEnd::Conflict(_)) => {
                     for change in changes {
                         self.run_alone(change).await;
                     }
-                    return;
+                    return Vec::new();
                 }
             }
         }
@@ -256,7 +325,7 @@ impl ChangeRunner {
             if changes.is_empty() {
                 return;
             }
-            let failure = match self.run_together(&changes, true).await {
+            let failure = match self.run_together(&changes, &[], true).await {
                 None => return,
                 Some(GroupEnd::Late) => continue,
                 Some(GroupEnd::Committed(runs)) => return answer_all(changes, runs),
@@ -277,8 +346,14 @@ impl ChangeRunner {
         }
     }
 
-    /// Runs one transaction with all changes. Returns `None` if nobody waits for them any more.
-    async fn run_together(&self, changes: &[PendingChange], locks_stock: bool) -> Option<GroupEnd> {
+    /// Runs one transaction with all changes, or with the first of them if other clients wait.
+    /// Returns `None` if nobody waits for them any more.
+    async fn run_together(
+        &self,
+        changes: &[PendingChange],
+        lanes: &[LaneName],
+        locks_stock: bool,
+    ) -> Option<GroupEnd> {
         let all_left = async {
             for change in changes {
                 change.stage.left().await;
@@ -286,7 +361,7 @@ impl ChangeRunner {
         };
         let remaining = changes.iter().map(|change| change.deadline.remaining());
         let lock_wait = remaining.min().unwrap_or_default() / 2;
-        let mut end = pin!(self.transact(changes, lock_wait, locks_stock));
+        let mut end = pin!(self.transact((changes, lanes), lock_wait, locks_stock));
         tokio::select! {
             biased;
             end = &mut end => Some(end),
@@ -302,7 +377,7 @@ impl ChangeRunner {
 
     async fn transact(
         &self,
-        changes: &[PendingChange],
+        changes: (&[PendingChange], &[LaneName]),
         lock_wait: Duration,
         locks_stock: bool,
     ) -> GroupEnd {
@@ -315,7 +390,7 @@ impl ChangeRunner {
 
     async fn try_transact(
         &self,
-        changes: &[PendingChange],
+        (changes, lanes): (&[PendingChange], &[LaneName]),
         lock_wait: Duration,
         locks_stock: bool,
     ) -> Result<GroupEnd, TransactionError> {
@@ -323,12 +398,16 @@ impl ChangeRunner {
         session.locks_stock = locks_stock;
         let mut runs = Vec::with_capacity(changes.len());
         for change in changes {
+            if runs.len() >= SHARE && self.others_wait(changes, lanes) {
+                break;
+            }
             let run = match changes.len() {
                 1 => self.run_single(&mut session, change, lock_wait).await?,
                 _ => self.run_in_savepoint(&mut session, change).await?,
             };
             runs.push(run);
         }
+        let changes = changes.get(..runs.len()).unwrap_or(changes);
         if !self.settle(&mut session, changes, &runs).await? {
             session.roll_back().await;
             return Ok(GroupEnd::Committed(runs));
@@ -337,7 +416,7 @@ impl ChangeRunner {
             session.roll_back().await;
             return Ok(GroupEnd::TooLittleStock);
         }
-        if !changes.iter().all(PendingChange::is_in_time) || !begin_commits(changes, &runs) {
+        if !changes.iter().all(PendingChange::is_in_time) || !begin_commits(changes) {
             session.roll_back().await;
             return Ok(GroupEnd::Late);
         }
@@ -347,12 +426,24 @@ impl ChangeRunner {
         }
         committed?;
         for (change, run) in changes.iter().zip(&runs) {
-            if run.has_effect() {
-                change.mark.done();
+            match run.has_effect() {
+                true => change.mark.done(),
+                false => change.mark.undone(),
             }
         }
+        self.count_commit(&runs);
         self.delete_old_keys(&runs);
         Ok(GroupEnd::Committed(runs))
+    }
+
+    /// Returns true if the changes belong to several clients, or if changes of another client wait in
+    /// these lanes.
+    fn others_wait(&self, changes: &[PendingChange], lanes: &[LaneName]) -> bool {
+        let Some(first) = changes.first().map(|change| &change.key.client) else {
+            return false;
+        };
+        let mut clients = changes.iter().map(|change| &change.key.client);
+        clients.any(|client| client != first) || self.lanes.others_wait(lanes, first)
     }
 
     /// Runs the only change of a transaction, which needs no savepoint.
@@ -449,7 +540,9 @@ impl ChangeRunner {
             false => KeyClock::Server(self.clock.now().into()),
         };
         let claim = KeyClaim::of(change);
-        claim.acquire(session, clock, self.keep_keys).await
+        let following = || change::first_queries(&change.request);
+        let age = (clock, self.keep_keys);
+        claim.acquire(session, age, following).await
     }
 
     /// Claims the key, and makes or refuses the change. A panic is a failure of this change alone.
@@ -533,6 +626,17 @@ impl ChangeRunner {
         Ok(!settled.is_empty())
     }
 
+    /// Counts the changes of a commit.
+    fn count_commit(&self, runs: &[MemberRun]) {
+        let settled = runs
+            .iter()
+            .filter(|run| matches!(run, MemberRun::Settled { .. }))
+            .count();
+        if let Some(metrics) = self.metrics.get() {
+            metrics.count_commit_group(u32::try_from(settled).unwrap_or(u32::MAX));
+        }
+    }
+
     /// Deletes old keys now and then, in the background.
     fn delete_old_keys(&self, runs: &[MemberRun]) {
         let settled = runs.iter().filter_map(|run| match run {
@@ -563,6 +667,35 @@ impl ChangeRunner {
                 Err(_) => tracing::debug!("old idempotency keys could not be forgotten"),
             }
         });
+    }
+}
+
+/// Returns the lanes of a change's key and of its order, in the order in which they are entered.
+fn own_lanes(change: &PendingChange) -> Vec<LaneName> {
+    let key = LaneName::Key {
+        client: change.key.client.clone(),
+        tool: change.request.operation().name(),
+        key: change.key.key.clone(),
+    };
+    let order = change::about(&change.request);
+    let order = order.map(|id| LaneName::Order(id.to_owned()));
+    [key].into_iter().chain(order).collect()
+}
+
+fn names(passes: &[LanePass<LaneMember>]) -> Vec<LaneName> {
+    let names = passes.iter().filter_map(LanePass::name);
+    names.cloned().collect()
+}
+
+/// Waits in a lane until the deadline.
+async fn in_lane(
+    deadline: Deadline,
+    entered: impl Future<Output = Result<Admission<LaneMember>, LanesFull>>,
+) -> Result<Admission<LaneMember>, Failure> {
+    match timeout_at(deadline.instant(), entered).await {
+        Ok(Ok(admission)) => Ok(admission),
+        Ok(Err(LanesFull)) => Err(Failure::Limited(FULL_WAIT, None)),
+        Err(_) => Err(Failure::Waited(WaitedFor::Lane)),
     }
 }
 
@@ -600,13 +733,11 @@ fn in_time(changes: Vec<PendingChange>) -> Vec<PendingChange> {
     in_time
 }
 
-/// Marks all changes as committed from now on. If one of them came too late, none is marked.
-fn begin_commits(changes: &[PendingChange], runs: &[MemberRun]) -> bool {
-    let begun = changes
-        .iter()
-        .zip(runs)
-        .take_while(|(change, run)| change.begin_commit(run.has_effect()))
-        .count();
+/// Marks all changes as committed from now on, refused ones too: if the commit is lost, nobody knows
+/// the outcome of any. If one of them came too late, none is marked.
+fn begin_commits(changes: &[PendingChange]) -> bool {
+    let begun = changes.iter();
+    let begun = begun.take_while(|change| change.begin_commit()).count();
     if begun < changes.len() {
         let begun = changes.iter().take(begun);
         begun.for_each(PendingChange::undo_commit);

@@ -10,6 +10,10 @@ pub(super) enum SqlDialect {
     Postgres,
 }
 
+/// The memory for pages of a file on the connection that writes, in KiB. A new order writes to about ten
+/// places all over the indexes; with SQLite's own 2,000 KiB most of them are read again each time.
+const WRITE_CACHE_KIB: u32 = 16_384;
+
 /// The kind of a database error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DatabaseErrorKind {
@@ -62,12 +66,17 @@ impl SqlDialect {
         }
     }
 
-    /// The comparison of a period with those of the table `days`. For a semi-join, PostgreSQL may
-    /// read all rows; an array is compared by the index.
-    pub(super) const fn among_days(self) -> &'static str {
+    /// The parts of a query for the rows of each period in the table `days`: its start, the
+    /// comparison with the period, and its end. For a join PostgreSQL may read all rows; a query for
+    /// each period is planned for one period.
+    pub(super) const fn for_each_day(self) -> [&'static str; 3] {
         match self {
-            SqlDialect::Sqlite => "IN (SELECT period FROM days)",
-            SqlDialect::Postgres => "= ANY (ARRAY(SELECT period FROM days))",
+            SqlDialect::Sqlite => ["", "IN (SELECT period FROM days)", ""],
+            SqlDialect::Postgres => [
+                "SELECT rows_of_day.* FROM days CROSS JOIN LATERAL (",
+                "= days.period",
+                ") AS rows_of_day",
+            ],
         }
     }
 
@@ -177,6 +186,84 @@ impl SqlDialect {
                 String::from("SET synchronous_commit = on"),
                 String::from("SET default_transaction_isolation = 'read committed'"),
             ],
+        }
+    }
+
+    /// The statements for every new connection that writes, after [`SqlDialect::connection_setup`].
+    /// The journal of savepoints is kept in memory: without that, SQLite creates a temporary file for
+    /// each group of changes and writes more into it than into its log.
+    pub(super) fn write_setup(self) -> Vec<String> {
+        match self {
+            SqlDialect::Sqlite => vec![
+                String::from("PRAGMA temp_store = MEMORY"),
+                format!("PRAGMA cache_size = -{WRITE_CACHE_KIB}"),
+            ],
+            SqlDialect::Postgres => Vec::new(),
+        }
+    }
+
+    /// The statements for the connection of an owner's command. They change nothing in a database
+    /// of another program.
+    pub(super) fn owner_setup(self, statement_limit: Duration, lock_wait: Duration) -> Vec<String> {
+        let limit = statement_limit.as_millis();
+        match self {
+            SqlDialect::Sqlite => vec![
+                String::from("PRAGMA synchronous = FULL"),
+                format!("PRAGMA busy_timeout = {}", lock_wait.as_millis()),
+            ],
+            SqlDialect::Postgres => vec![
+                format!("SET statement_timeout = {limit}"),
+                format!("SET idle_in_transaction_session_timeout = {limit}"),
+                String::from("SET default_transaction_isolation = 'read committed'"),
+            ],
+        }
+    }
+
+    /// The statements that start an erasure. Every change claims its key first, so a lock of the
+    /// keys keeps all changes out; queries go on. What a file deletes is overwritten.
+    pub(super) fn begin_erasure(self, lock_wait: Duration) -> Vec<String> {
+        match self {
+            SqlDialect::Sqlite => vec![
+                String::from("PRAGMA secure_delete = ON"),
+                self.begin().to_owned(),
+            ],
+            SqlDialect::Postgres => vec![
+                self.begin().to_owned(),
+                format!("SET LOCAL lock_timeout = {}", lock_wait.as_millis()),
+                String::from("LOCK TABLE keys IN EXCLUSIVE MODE"),
+            ],
+        }
+    }
+
+    /// A query for the names of all tables and indexes.
+    pub(super) const fn table_and_index_names(self) -> &'static str {
+        match self {
+            SqlDialect::Sqlite => "SELECT name FROM sqlite_master WHERE type IN ('table', 'index')",
+            SqlDialect::Postgres => {
+                "SELECT CAST(tablename AS TEXT) FROM pg_catalog.pg_tables WHERE schemaname = current_schema()
+                 UNION ALL SELECT CAST(indexname AS TEXT) FROM pg_catalog.pg_indexes WHERE schemaname = current_schema()"
+            }
+        }
+    }
+
+    /// A query for damage of the file itself: pages, and indexes that do not match their tables. A
+    /// server checks its own files.
+    pub(super) const fn file_damage(self) -> Option<&'static str> {
+        match self {
+            SqlDialect::Sqlite => Some("PRAGMA integrity_check(1000)"),
+            SqlDialect::Postgres => None,
+        }
+    }
+
+    /// A query for order numbers that the next new order would repeat. A file takes the next number
+    /// from the orders.
+    pub(super) const fn repeated_order_numbers(self) -> Option<&'static str> {
+        match self {
+            SqlDialect::Sqlite => None,
+            SqlDialect::Postgres => Some(
+                "SELECT CAST(number AS TEXT) FROM orders, order_numbers
+                 WHERE number > last_value OR (number = last_value AND NOT is_called)",
+            ),
         }
     }
 

@@ -15,6 +15,11 @@ impl IdGenerator {
     }
 }
 
+/// Returns a text that sorts before all ids of this time and after all earlier ones.
+pub(super) fn first_id(prefix: &str, at: UtcTime) -> String {
+    format!("{prefix}_{:013x}", at.micros().max(0))
+}
+
 impl fmt::Debug for IdGenerator {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Ids")
@@ -31,5 +36,7 @@ mod tests {
         let id = |micros| ids.next("ord", UtcTime::of_micros(micros));
         assert_eq!(id(1_760_284_800_000_000), "ord_640f83e352000ffffffffffff");
         assert!(id(1_760_284_800_000_000) < id(1_760_284_800_000_001));
+        let first = first_id("ord", UtcTime::of_micros(1_760_284_800_000_001));
+        assert!(id(1_760_284_800_000_000) < first && first < id(1_760_284_800_000_001));
     }
 }

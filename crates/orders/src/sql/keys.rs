@@ -2,7 +2,8 @@
 //! kept.
 
 use super::connection::{
-    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, sql, values_list,
+    AnyQuery, DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, sql,
+    values_list,
 };
 use super::errors::TransactionError;
 use super::pending_change::PendingChange;
@@ -65,7 +66,7 @@ pub(super) enum KeyOutcome {
 }
 
 /// Returns a hash that is the same for the same arguments, however they are written.
-pub(super) fn fingerprint(request: &Request) -> String {
+pub(crate) fn fingerprint(request: &Request) -> String {
     let hash = Sha256::digest(to_json(request));
     let mut text = String::with_capacity(2 * hash.len());
     for byte in hash {
@@ -85,12 +86,13 @@ impl<'a> KeyClaim<'a> {
     }
 
     /// Claims the key for this call, or returns the outcome that it already has. Waits for a call
-    /// that holds the key. A key that is older than `keep` is replaced.
+    /// that holds the key. A key that is older than `keep` is replaced. `following` are the queries
+    /// that come next if the key is claimed.
     pub(super) async fn acquire(
         &self,
         session: &mut DbConnection,
-        clock: KeyClock,
-        keep: Duration,
+        (clock, keep): (KeyClock, Duration),
+        following: impl FnOnce() -> Vec<AnyQuery>,
     ) -> Result<ClaimResult, TransactionError> {
         let now = match clock {
             KeyClock::Database => session.dialect().now(),
@@ -113,7 +115,7 @@ impl<'a> KeyClaim<'a> {
             KeyClock::Database => statement,
             KeyClock::Server(now) => statement.bind(now.micros()),
         };
-        match session.first(statement).await? {
+        match session.first_of_change(statement, following).await? {
             Some(row) => {
                 let at = get_number(&row, 0)?;
                 Ok(ClaimResult::Claimed(UtcTime::of_micros(at)))
@@ -162,37 +164,30 @@ pub(super) async fn settle(
     // There are few different texts, because databases cache prepared statements.
     while !settled.is_empty() {
         let (some, rest) = settled.split_at(1 << settled.len().ilog2());
-        store_outcomes(session, some).await?;
-        insert_records(session, some).await?;
+        session
+            .execute_all(vec![outcomes(some), records(some)])
+            .await?;
         settled = rest;
     }
     Ok(())
 }
 
-async fn store_outcomes(
-    session: &mut DbConnection,
-    settled: &[SettledKey<'_>],
-) -> Result<(), TransactionError> {
+fn outcomes(settled: &[SettledKey<'_>]) -> AnyQuery {
     let values = values_list(settled.len(), &["TEXT"; 4], 1);
     let statement = dynamic_sql(format!(
         "UPDATE keys SET outcome = v.column4 FROM (VALUES {values}) AS v
          WHERE client = v.column1 AND tool = v.column2 AND key = v.column3"
     ));
-    let statement = settled.iter().fold(statement, |query, settled| {
+    settled.iter().fold(statement, |query, settled| {
         query
             .bind(settled.claim.key.client.clone())
             .bind(settled.claim.operation.name())
             .bind(settled.claim.key.key.clone())
             .bind(to_json(settled.outcome))
-    });
-    session.execute(statement).await?;
-    Ok(())
+    })
 }
 
-async fn insert_records(
-    session: &mut DbConnection,
-    settled: &[SettledKey<'_>],
-) -> Result<(), TransactionError> {
+fn records(settled: &[SettledKey<'_>]) -> AnyQuery {
     const TYPES: [&str; 8] = [
         "TEXT", "BIGINT", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT",
     ];
@@ -200,7 +195,7 @@ async fn insert_records(
         "INSERT INTO records (id, at, client, tool, key, fingerprint, order_id, outcome) VALUES {}",
         values_list(settled.len(), &TYPES, 1)
     ));
-    let statement = settled.iter().fold(statement, |query, settled| {
+    settled.iter().fold(statement, |query, settled| {
         let recorded = match settled.outcome {
             KeyOutcome::Done(_) => String::from("done"),
             KeyOutcome::Failed(failure) => to_json(failure),
@@ -214,9 +209,7 @@ async fn insert_records(
             .bind(settled.claim.fingerprint.to_owned())
             .bind(settled.order.map(str::to_owned))
             .bind(recorded)
-    });
-    session.execute(statement).await?;
-    Ok(())
+    })
 }
 
 /// Deletes some keys that are older than `oldest`, and returns their number.

@@ -4,7 +4,7 @@
 //! A key starts with the kind of entity and value. It is followed by the time and the id of the
 //! entity, so that the primary key has the order of pages.
 
-use super::connection::{DbConnection, dynamic_sql, values_list};
+use super::connection::{AnyQuery, DbConnection, dynamic_sql, values_list};
 use super::errors::TransactionError;
 use super::order::OrderDetails;
 use crate::model::{UtcTime, order_name_key, person_keys, person_name_key, phone_digits};
@@ -135,23 +135,32 @@ pub(super) async fn insert(
     (id, created_at): (&str, UtcTime),
     keys: &LookupKeys,
 ) -> Result<(), TransactionError> {
+    match insert_statement((id, created_at), keys) {
+        Some(statement) => session.execute(statement).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Returns the statement that inserts the keys of an entity, if there are any.
+pub(super) fn insert_statement(
+    (id, created_at): (&str, UtcTime),
+    keys: &LookupKeys,
+) -> Option<AnyQuery> {
     if keys.is_empty() {
-        return Ok(());
+        return None;
     }
     let types = ["TEXT", "BIGINT", "TEXT", "TEXT"];
     let statement = dynamic_sql(format!(
         "INSERT INTO lookups (key, created_at, id, value) VALUES {} ON CONFLICT DO NOTHING",
         values_list(keys.len(), &types, 1)
     ));
-    let statement = keys.iter().fold(statement, |query, (key, value)| {
+    Some(keys.iter().fold(statement, |query, (key, value)| {
         query
             .bind(key.clone())
             .bind(created_at.micros())
             .bind(id.to_owned())
             .bind(value.clone())
-    });
-    session.execute(statement).await?;
-    Ok(())
+    }))
 }
 
 /// Replaces the keys of an entity.

@@ -44,7 +44,8 @@ pub async fn migrate(
             Err(_) => drop(connection.detach()),
         }
         let migrated = migrated?;
-        read_currency(&writes, dialect).await?;
+        let mut connection = writes.acquire().await?;
+        read_currency(&mut connection, dialect).await?;
         Ok::<_, StoreError>(migrated)
     };
     let migrated = migrated.await;
@@ -76,7 +77,11 @@ pub async fn migration_statements(database: &DatabaseUrl) -> Result<Vec<String>,
 /// Returns the currency of a store that has its tables.
 pub async fn currency(database: &DatabaseUrl) -> Result<Currency, StoreError> {
     let (reads, writes) = connect_pools(database, 1, DEADLINE).await?;
-    let currency = read_currency(&writes, database.dialect()).await;
+    let currency = async {
+        let mut connection = writes.acquire().await?;
+        read_currency(&mut connection, database.dialect()).await
+    };
+    let currency = currency.await;
     reads.close().await;
     writes.close().await;
     currency

@@ -1,7 +1,8 @@
 //! Rows of orders and lines, and the entity that they become.
 
 use super::connection::{
-    DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text, placeholders, sql,
+    AnyQuery, DbConnection, dynamic_sql, get_json, get_number, get_optional_text, get_text,
+    placeholders, sql,
 };
 use super::errors::TransactionError;
 use crate::failure::Failure;
@@ -132,6 +133,37 @@ pub(super) fn order_row(row: &AnyRow) -> Result<OrderRow, Failure> {
     })
 }
 
+/// The columns of a line, in the order in which they are read.
+pub(super) const LINE_COLUMNS: &str = "order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned, tax";
+
+/// Reads the columns [`LINE_COLUMNS`].
+pub(super) fn line_row(row: &AnyRow) -> Result<LineRow, Failure> {
+    Ok(LineRow {
+        order_id: get_text(row, 0)?,
+        line: get_number(row, 1)?,
+        sku: get_text(row, 2)?,
+        name: get_optional_text(row, 3)?,
+        quantity: get_number(row, 4)?,
+        unit_price: get_money(row, 5)?,
+        unit_discount: get_money(row, 6)?,
+        fulfilled: get_number(row, 7)?,
+        cancelled: get_number(row, 8)?,
+        returned: get_number(row, 9)?,
+        tax: get_money(row, 10)?,
+    })
+}
+
+/// Returns a query for the lines of these orders, sorted by order and number.
+pub(super) fn lines_query(ids: &[&str]) -> AnyQuery {
+    let statement = format!(
+        "SELECT {LINE_COLUMNS} FROM order_lines WHERE order_id IN ({}) ORDER BY order_id, line",
+        placeholders(ids.len(), 1)
+    );
+    let statement = dynamic_sql(statement);
+    ids.iter()
+        .fold(statement, |query, id| query.bind((*id).to_owned()))
+}
+
 /// Returns the lines of these orders, sorted by order and number.
 pub(super) async fn lines(
     session: &mut DbConnection,
@@ -140,30 +172,8 @@ pub(super) async fn lines(
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let statement = format!(
-        "SELECT order_id, line, sku, name, quantity, unit_price, unit_discount, fulfilled, cancelled, returned, tax
-         FROM order_lines WHERE order_id IN ({}) ORDER BY order_id, line",
-        placeholders(ids.len(), 1)
-    );
-    let statement = ids.iter().fold(dynamic_sql(statement), |query, id| {
-        query.bind((*id).to_owned())
-    });
-    let rows = session.all(statement).await?;
-    let read = rows.iter().map(|row| {
-        Ok(LineRow {
-            order_id: get_text(row, 0)?,
-            line: get_number(row, 1)?,
-            sku: get_text(row, 2)?,
-            name: get_optional_text(row, 3)?,
-            quantity: get_number(row, 4)?,
-            unit_price: get_money(row, 5)?,
-            unit_discount: get_money(row, 6)?,
-            fulfilled: get_number(row, 7)?,
-            cancelled: get_number(row, 8)?,
-            returned: get_number(row, 9)?,
-            tax: get_money(row, 10)?,
-        })
-    });
+    let rows = session.all(lines_query(ids)).await?;
+    let read = rows.iter().map(line_row);
     read.collect::<Result<_, Failure>>()
         .map_err(TransactionError::from)
 }

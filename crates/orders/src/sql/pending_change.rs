@@ -108,8 +108,8 @@ impl PendingChange {
     }
 
     /// Marks the change as committed from now on. Returns false if its call has left.
-    pub(super) fn begin_commit(&self, has_effect: bool) -> bool {
-        if has_effect && self.mark.begins().is_err() {
+    pub(super) fn begin_commit(&self) -> bool {
+        if self.mark.begins().is_err() {
             return false;
         }
         let begins = self.stage.step(RUNNING, COMMITTING);

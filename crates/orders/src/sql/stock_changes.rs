@@ -4,7 +4,16 @@
 use super::connection::{DbConnection, dynamic_sql, values_list};
 use super::dialect::SqlDialect;
 use super::errors::TransactionError;
+use crate::model::Money;
 use std::collections::BTreeMap;
+
+/// A SKU in the catalogue, with the units that can still be ordered.
+#[derive(Debug, Clone)]
+pub(super) struct CatalogueEntry {
+    pub(super) name: String,
+    pub(super) price: Money,
+    pub(super) available: i64,
+}
 
 /// The units that a transaction adds to the stock and to the reservations of each SKU.
 #[derive(Debug, Clone, Default)]
@@ -30,22 +39,33 @@ impl StockChanges {
         change.map_or(0, |change| change.on_hand - change.reserved)
     }
 
-    /// Writes all changes in one statement, which locks the rows in the order of their SKUs and
-    /// checks that nothing is reserved twice. Returns false if there is too little stock; then
+    /// Writes all changes; on a server in one statement, which locks the rows in the order of their
+    /// SKUs. Checks that nothing is reserved twice. Returns false if there is too little stock; then
     /// nothing may be committed.
     pub(super) async fn write(&self, session: &mut DbConnection) -> Result<bool, TransactionError> {
         if self.0.is_empty() {
             return Ok(true);
         }
-        let count = self.0.len();
-        let statement = dynamic_sql(statement(session.dialect(), count));
-        let statement = self.0.iter().fold(statement, |query, (sku, change)| {
-            let query = query.bind(sku.clone());
-            query.bind(change.on_hand).bind(change.reserved)
-        });
-        let changed = session.execute(statement).await?;
+        let dialect = session.dialect();
+        let all: Vec<_> = self.0.iter().collect();
+        let (mut rest, mut changed) = (all.as_slice(), 0);
+        while !rest.is_empty() {
+            // A file is locked already. There are few different texts, because prepared statements
+            // are cached.
+            let (some, others) = match dialect {
+                SqlDialect::Sqlite => rest.split_at(1 << rest.len().ilog2()),
+                SqlDialect::Postgres => rest.split_at(rest.len()),
+            };
+            let statement = dynamic_sql(statement(dialect, some.len()));
+            let statement = some.iter().fold(statement, |query, (sku, change)| {
+                let query = query.bind((*sku).clone());
+                query.bind(change.on_hand).bind(change.reserved)
+            });
+            changed += session.execute(statement).await?;
+            rest = others;
+        }
         let takes = self.0.keys().any(|sku| self.available(sku) < 0);
-        Ok(!takes || changed == count as u64)
+        Ok(!takes || changed == all.len() as u64)
     }
 }
 

@@ -5,8 +5,11 @@ use super::dialect::{DatabaseErrorKind, SqlDialect};
 use super::errors::{TransactionError, to_transaction_error};
 use super::tables::FORMAT;
 use crate::model::Currency;
+use candor_street::MetricsHub;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyRow};
-use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, Connection as _, Executor as _};
+use sqlx::{
+    AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _,
+};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -15,10 +18,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// The time that connecting may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The connections that read a file at once.
 const READERS: u32 = 4;
+
+/// The end of the address of a file that is created if it is missing.
+const CREATING: &str = "?mode=rwc";
 
 /// The settings that the address of a PostgreSQL database may have.
 const SETTINGS: [&str; 18] = [
@@ -69,7 +75,7 @@ impl DatabaseUrl {
                 _ => url.push_str(&format!("%{byte:02X}")),
             }
         }
-        url.push_str("?mode=rwc");
+        url.push_str(CREATING);
         let dialect = SqlDialect::Sqlite;
         Some(DatabaseUrl { url, dialect })
     }
@@ -80,6 +86,14 @@ impl DatabaseUrl {
 
     pub(super) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the address under which a missing file is not created.
+    pub(super) fn existing(&self) -> String {
+        match self.dialect {
+            SqlDialect::Sqlite => self.url.replace(CREATING, "?mode=rw"),
+            SqlDialect::Postgres => self.url.clone(),
+        }
     }
 
     /// Returns the address of a PostgreSQL database, `postgres://user:password@host/database`. An
@@ -161,8 +175,10 @@ async fn connect_sized_pools(
 ) -> Result<(AnyPool, AnyPool), sqlx::Error> {
     sqlx::any::install_default_drivers();
     let options: AnyConnectOptions = database.url.parse()?;
+    // Slow statements would be logged with their whole text, which nobody can act on.
+    let options = options.disable_statement_logging();
     let dialect = database.dialect;
-    let pool = |most: u32| {
+    let pool = |most: u32, further: Vec<String>| {
         AnyPoolOptions::new()
             .max_connections(most)
             .acquire_timeout(PATIENCE)
@@ -170,21 +186,18 @@ async fn connect_sized_pools(
             // is tried.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
-                Box::pin(set_up(connection, dialect.connection_setup(deadline)))
+                let greeting = [dialect.connection_setup(deadline), further.clone()];
+                Box::pin(set_up(connection, greeting.concat()))
             })
     };
-    match dialect {
-        SqlDialect::Sqlite => {
-            let writes = connect_pool(pool(1), &options, dialect, deadline).await?;
-            let reads = pool(READERS).connect_lazy_with(options);
-            Ok((reads, writes))
-        }
-        SqlDialect::Postgres => {
-            let writes = connect_pool(pool(changes), &options, dialect, deadline).await?;
-            let reads = pool(queries).connect_lazy_with(options);
-            Ok((reads, writes))
-        }
-    }
+    let (queries, changes) = match dialect {
+        SqlDialect::Sqlite => (READERS, 1),
+        SqlDialect::Postgres => (queries, changes),
+    };
+    let writes = pool(changes, dialect.write_setup());
+    let writes = connect_pool(writes, &options, dialect, deadline).await?;
+    let reads = pool(queries, Vec::new()).connect_lazy_with(options);
+    Ok((reads, writes))
 }
 
 async fn connect_pool(
@@ -220,7 +233,10 @@ async fn connect_pool(
     }
 }
 
-async fn set_up(connection: &mut AnyConnection, greeting: Vec<String>) -> Result<(), sqlx::Error> {
+pub(super) async fn set_up(
+    connection: &mut AnyConnection,
+    greeting: Vec<String>,
+) -> Result<(), sqlx::Error> {
     for statement in greeting {
         connection.execute(AssertSqlSafe(statement)).await?;
     }
@@ -239,6 +255,10 @@ pub enum StoreError {
     Newer(i64),
     /// The tables belong to something else.
     Foreign(&'static str),
+    /// The database found damage of its own files.
+    Damaged(String),
+    /// Somebody else held a lock for too long.
+    Locked(String),
 }
 
 impl fmt::Display for StoreError {
@@ -255,6 +275,10 @@ impl fmt::Display for StoreError {
                 "the tables have format {format}, and this program knows {FORMAT}: it was made by a newer one"
             ),
             StoreError::Foreign(what) => write!(out, "the tables are not ours: {what}"),
+            StoreError::Locked(reason) => {
+                write!(out, "the database is in use by somebody else: {reason}")
+            }
+            StoreError::Damaged(reason) => write!(out, "the database is damaged: {reason}"),
         }
     }
 }
@@ -263,11 +287,41 @@ impl std::error::Error for StoreError {}
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        StoreError::Unreachable(match &error {
-            // Without the codes and positions that the client adds.
-            sqlx::Error::Database(error) => error.message().to_owned(),
-            error => error.to_string(),
-        })
+        // Without the codes and positions that the client adds.
+        match &error {
+            sqlx::Error::Database(error) if is_damage(&error.code().unwrap_or_default()) => {
+                StoreError::Damaged(error.message().to_owned())
+            }
+            sqlx::Error::Database(error) if is_lock_wait(&error.code().unwrap_or_default()) => {
+                StoreError::Locked(error.message().to_owned())
+            }
+            sqlx::Error::Database(error) => StoreError::Unreachable(error.message().to_owned()),
+            error => StoreError::Unreachable(error.to_string()),
+        }
+    }
+}
+
+/// Returns true for the code of damaged data: `SQLITE_CORRUPT` with any detail, or a SQLSTATE of
+/// PostgreSQL.
+fn is_damage(code: &str) -> bool {
+    sqlite_kind(code) == Some(11) || ["XX001", "XX002"].contains(&code)
+}
+
+/// Returns true for the code of a lock that was not released in time: `SQLITE_BUSY`, or a SQLSTATE.
+fn is_lock_wait(code: &str) -> bool {
+    sqlite_kind(code) == Some(5) || code == "55P03"
+}
+
+/// Returns the lowest byte of a result code of SQLite. A SQLSTATE of PostgreSQL has five characters.
+fn sqlite_kind(code: &str) -> Option<u32> {
+    let code = Some(code).filter(|code| code.len() < 5)?;
+    code.parse::<u32>().ok().map(|code| code & 0xff)
+}
+
+impl From<crate::failure::Failure> for StoreError {
+    /// The failure of reading a row.
+    fn from(_: crate::failure::Failure) -> Self {
+        StoreError::Foreign("a row of theirs has another form")
     }
 }
 
@@ -289,7 +343,9 @@ impl Store {
     ) -> Result<Store, StoreError> {
         let dialect = database.dialect;
         let (reads, writes) = connect_sized_pools(database, connections, deadline).await?;
-        let currency = read_currency(&writes, dialect).await?;
+        let mut connection = writes.acquire().await?;
+        let currency = read_currency(&mut connection, dialect).await?;
+        drop(connection);
         Ok(Store {
             dialect,
             currency,
@@ -349,6 +405,17 @@ impl Store {
         }
     }
 
+    /// Sets the numbers of connections, by pool.
+    pub(super) fn report_connections(&self, metrics: &MetricsHub) {
+        for (name, queue) in [("read", &self.reads), ("write", &self.writes)] {
+            let idle = i64::try_from(queue.pool.num_idle()).unwrap_or(i64::MAX);
+            // Both numbers change while they are read.
+            let used = i64::from(queue.pool.size()).saturating_sub(idle).max(0);
+            metrics.set_orders_connections(name, "idle", idle);
+            metrics.set_orders_connections(name, "used", used);
+        }
+    }
+
     /// The connections that write, for work outside of a call.
     pub(super) const fn write_pool(&self) -> &AnyPool {
         &self.writes.pool
@@ -362,39 +429,43 @@ impl Store {
 
 /// Reads the currency of the store, after checking that its tables belong to this program.
 pub(super) async fn read_currency(
-    pool: &AnyPool,
+    connection: &mut AnyConnection,
     dialect: SqlDialect,
 ) -> Result<Currency, StoreError> {
     let tables: i64 = sqlx::query_scalar(dialect.count_our_tables())
-        .fetch_one(pool)
+        .fetch_one(&mut *connection)
         .await?;
     if tables == 0 {
         return Err(StoreError::Empty);
     }
-    let named = async |name: &'static str| -> Result<Option<String>, StoreError> {
-        sqlx::query_scalar("SELECT value FROM settings WHERE name = $1")
-            .bind(name)
-            .fetch_optional(pool)
-            .await
-            .map_err(|error| match &error {
-                sqlx::Error::Database(reason)
-                    if dialect.classify(reason.as_ref()) == DatabaseErrorKind::Bug =>
-                {
-                    StoreError::Foreign("their settings have another form")
-                }
-                _ => error.into(),
-            })
-    };
-    let format = named("format").await?.and_then(|text| text.parse().ok());
+    let format = read_setting(connection, dialect, "format").await?;
+    let format = format.and_then(|text| text.parse().ok());
     match format {
         None => return Err(StoreError::Foreign("they have no format")),
         Some(format) if format > FORMAT => return Err(StoreError::Newer(format)),
         Some(format) if format < FORMAT => return Err(StoreError::Older(format)),
         Some(_) => {}
     }
-    let currency = named("currency").await?;
+    let currency = read_setting(connection, dialect, "currency").await?;
     let currency = currency.as_deref().and_then(Currency::read);
     currency.ok_or(StoreError::Foreign("they have no currency"))
+}
+
+async fn read_setting(
+    connection: &mut AnyConnection,
+    dialect: SqlDialect,
+    name: &'static str,
+) -> Result<Option<String>, StoreError> {
+    let value = sqlx::query_scalar("SELECT value FROM settings WHERE name = $1").bind(name);
+    let value = value.fetch_optional(connection).await;
+    value.map_err(|error| match &error {
+        sqlx::Error::Database(reason)
+            if dialect.classify(reason.as_ref()) == DatabaseErrorKind::Bug =>
+        {
+            StoreError::Foreign("their settings have another form")
+        }
+        _ => error.into(),
+    })
 }
 
 #[cfg(test)]

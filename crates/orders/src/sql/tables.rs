@@ -201,3 +201,24 @@ pub(super) fn upgrade_statements(dialect: SqlDialect) -> impl Iterator<Item = St
     let statements = statements.chain(sequence).chain(continued);
     statements.map(move |statement| statement.replace("{text}", dialect.text_type()))
 }
+
+/// Returns the names of all tables.
+pub(super) fn table_names(dialect: SqlDialect) -> Vec<String> {
+    names(dialect, &["CREATE TABLE "])
+}
+
+/// Returns the names of all indexes that have one of their own.
+pub(super) fn index_names(dialect: SqlDialect) -> Vec<String> {
+    names(dialect, &["CREATE UNIQUE INDEX ", "CREATE INDEX "])
+}
+
+/// Returns the names in the statements that start like this.
+fn names(dialect: SqlDialect, starts: &[&str]) -> Vec<String> {
+    let name = |statement: String| {
+        let rest = starts
+            .iter()
+            .find_map(|start| statement.strip_prefix(start))?;
+        Some(rest.split(' ').next().unwrap_or_default().to_owned())
+    };
+    statements(dialect).filter_map(name).collect()
+}

@@ -5,7 +5,7 @@ use super::query::{ParsedQuery, QueryArguments, TimeFilters};
 use crate::failure::{OrderRule, RuleViolation};
 use crate::faults::violation;
 use crate::model::{
-    AmountText, CreateReturn, Currency, EntityQuery, ReturnOutcome, amount_violation, phone_digits,
+    AmountText, CreateReturn, Currency, ReturnOutcome, amount_violation, phone_digits,
 };
 use crate::{OrderOperation, Request, cursor};
 use candor_fault::Violations;
@@ -49,11 +49,14 @@ pub(super) fn check_request(request: &Request) -> Result<(), RuleViolation> {
 }
 
 /// Checks that every phone number of a query has enough digits.
-pub(super) fn check_phones(query: EntityQuery) -> ParsedQuery {
-    let phones = query.filters.phones.as_deref().unwrap_or_default();
-    match phones.iter().all(|phone| phone_digits(phone).is_some()) {
-        true => Ok(query),
-        false => Err(RuleViolation::new("phones", OrderRule::Phone)),
+pub(super) fn check_phones(phones: Option<&[String]>) -> Result<(), RuleViolation> {
+    let mut phones = phones.unwrap_or_default().iter();
+    match phones.position(|phone| phone_digits(phone).is_none()) {
+        None => Ok(()),
+        Some(index) => Err(RuleViolation::new(
+            format!("phones.{index}"),
+            OrderRule::Phone,
+        )),
     }
 }
 

@@ -8,14 +8,17 @@ use crate::model::{
     ReturnStatus, SortOrder, TIME_FILTERS, UtcTime,
 };
 use crate::server::OrdersServer;
-use crate::{Failure, OrderOperation, Request, Response, argument_schemas, cursor};
-use candor_fault::Fault;
+use crate::{
+    Compat, Failure, OrderOperation, Request, Response, argument_schemas, cursor, reference,
+};
+use candor_fault::{Fault, Violations, to_raw_json};
 use candor_schema::Int;
-use candor_street::{CallContext, JsonRef, Reply, Tool};
+use candor_street::{CallContext, IndexedText, JsonRef, Reply, Tool};
 use serde::Deserialize;
 use std::sync::Arc;
 
-pub(super) fn all() -> [Tool<OrdersServer>; 7] {
+pub(super) fn all(compat: Option<Compat>) -> [Tool<OrdersServer>; 7] {
+    let query_tool = |operation, description| query_tool(operation, description, compat);
     [
         query_tool(
             OrderOperation::GetOrders,
@@ -159,6 +162,7 @@ impl QueryArguments {
             updated_at_min,
             updated_at_max,
         ] = times.instants()?;
+        argument_rules::check_phones(self.phones.as_deref())?;
         let (statuses, return_statuses) = split_statuses(operation, self.statuses);
         let small = |emails: Vec<String>| emails.iter().map(|one| one.to_lowercase()).collect();
         let filters = Filters {
@@ -190,7 +194,7 @@ impl QueryArguments {
             position.ok_or_else(|| RuleViolation::new("cursor", OrderRule::Cursor))
         };
         let after = self.cursor.map(position).transpose()?;
-        argument_rules::check_phones(EntityQuery {
+        Ok(EntityQuery {
             operation,
             filters,
             page_size: self.page_size.map_or(PAGE_DEFAULT, Int::get),
@@ -199,32 +203,72 @@ impl QueryArguments {
     }
 }
 
-fn query_tool(operation: OrderOperation, description: &'static str) -> Tool<OrdersServer> {
-    let work = move |server: Arc<OrdersServer>, query: ParsedQuery, cx: CallContext| async move {
-        page(&server, query, &cx).await
+/// A query, and the number of entities before its page that are skipped.
+type SkippingQuery = Result<(EntityQuery, i64), RuleViolation>;
+
+fn query_tool(
+    operation: OrderOperation,
+    description: &'static str,
+    compat: Option<Compat>,
+) -> Tool<OrdersServer> {
+    let schema = argument_schemas::query(operation);
+    let work = move |server: Arc<OrdersServer>, query: SkippingQuery, cx: CallContext| async move {
+        let found = page(&server, query, &cx).await;
+        found.map_err(|failure| failure.fault(cx.mark.effect()))?
     };
-    let tool = Tool::read_only_with_parser(
-        operation.name(),
-        description,
-        argument_schemas::query(operation),
-        move |arguments| argument_rules::parse_query(operation, arguments),
-        work,
-    );
-    with_answer_schema(operation, tool)
+    let tool = match compat {
+        None => Tool::read_only_with_parser(
+            operation.name(),
+            description,
+            schema,
+            move |arguments| {
+                let query = argument_rules::parse_query(operation, arguments)?;
+                Ok(query.map(|query| query.map(|query| (query, 0))))
+            },
+            work,
+        ),
+        Some(Compat::Reference) => Tool::read_only_with_parser(
+            operation.name(),
+            description,
+            reference::accept(operation, schema),
+            move |arguments| parse_reference_query(operation, arguments),
+            work,
+        ),
+    };
+    with_answer_schema(operation, tool, compat)
+}
+
+fn parse_reference_query(
+    operation: OrderOperation,
+    arguments: JsonRef<'_>,
+) -> Result<Option<SkippingQuery>, Violations> {
+    let (translated, skip) = match reference::translate_query(arguments) {
+        Ok(translated) => translated,
+        Err(broken) => return Ok(Some(Err(broken))),
+    };
+    let translated = IndexedText::unbounded(&translated);
+    let query = argument_rules::parse_query(operation, translated.root())?;
+    Ok(query.map(|query| query.map(|query| (query, skip))))
 }
 
 async fn page(
     server: &OrdersServer,
-    query: ParsedQuery,
+    query: SkippingQuery,
     cx: &CallContext,
-) -> Result<Reply, Fault<Orders>> {
-    let found = async {
-        let request = Request::Query(Box::new(query?));
-        let response = server.ask(&request, None, cx).await?;
-        Ok((request, response))
+) -> Result<Result<Reply, Fault<Orders>>, Failure> {
+    let (mut query, skip) = query?;
+    let is_over = match skip {
+        0 => false,
+        skip => {
+            query.after = reference::position_after(server, &query, skip, cx).await?;
+            query.after.is_none()
+        }
     };
-    let found: Result<_, Failure> = found.await;
-    let (request, response) = found.map_err(|failure| failure.fault(cx.mark.effect()))?;
+    let request = Request::Query(Box::new(query));
+    let response = match is_over {
+        true => Response::page(to_raw_json(&[(); 0]), None),
+        false => server.ask(&request, None, cx).await?,
+    };
     let position = match &response {
         Response::Page { next, .. } => next.as_deref(),
         Response::One { .. } => None,
@@ -239,6 +283,7 @@ async fn page(
         operation: request.operation(),
         response: &response,
         next: next.as_deref(),
+        compat: server.compat(),
     };
-    answer.reply()
+    Ok(answer.reply())
 }

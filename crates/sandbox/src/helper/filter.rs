@@ -1,4 +1,4 @@
-//! The seccomp filters, the second wall: system calls that neither namespaces nor Landlock cover, or that
+//! The seccomp filter, the second wall: system calls that neither namespaces nor Landlock cover, or that
 //! should never be tried.
 
 use crate::error::SetupStep;
@@ -92,28 +92,18 @@ const PROCESS_ONE: i32 = 1;
 /// `fchmodat2`, which the C library does not name on every processor.
 const FCHMODAT2: i64 = 452;
 
-/// Installs the filters: refused calls fail with `EPERM`, absent ones with `ENOSYS`.
+/// Installs the filter: refused calls fail with `EPERM`, absent ones with `ENOSYS`. It is one filter, because
+/// the kernel checks and compiles each one by itself.
 pub(super) fn apply(job: &Job) -> Result<(), StartFailure> {
     let failed = |message: String| StartFailure::Setup {
         step: SetupStep::Filter,
         message,
         code: None,
     };
-    for (rules, error) in [
-        (absent(job), libc::ENOSYS),
-        (
-            refused(job).map_err(|error| failed(error.to_string()))?,
-            libc::EPERM,
-        ),
-    ] {
-        let filter = compile(rules, error).map_err(|error| failed(error.to_string()))?;
-        seccompiler::apply_filter(&filter).map_err(|error| failed(error.to_string()))?;
-    }
-    if cfg!(target_arch = "x86_64") {
-        let filter = refuse_x32();
-        seccompiler::apply_filter(&filter).map_err(|error| failed(error.to_string()))?;
-    }
-    Ok(())
+    let mut filter = absent(job);
+    let refused = refused(job).and_then(|rules| compile(rules, libc::EPERM));
+    filter.extend(refused.map_err(|error| failed(error.to_string()))?);
+    seccompiler::apply_filter(&filter).map_err(|error| failed(error.to_string()))
 }
 
 fn compile(rules: Rules, error: i32) -> Result<BpfProgram, BackendError> {
@@ -126,36 +116,38 @@ fn compile(rules: Rules, error: i32) -> Result<BpfProgram, BackendError> {
     .try_into()
 }
 
-/// Returns a filter that refuses the 32-bit interface of x86-64: its calls have numbers of their own, which the
-/// other filters do not list. No distribution has programs that use it.
-fn refuse_x32() -> BpfProgram {
+/// Returns the beginning of the filter: calls that do not exist for the command, whichever interface they
+/// are made through. All others go on to the next instruction.
+fn absent(job: &Job) -> BpfProgram {
     const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
     const JUMP_IF_AT_LEAST: u16 = 0x35;
     const RETURN: u16 = 0x06;
     const X32: u32 = 0x4000_0000;
     let statement = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    vec![
-        // The number of the call.
-        statement(LOAD, 0, 0, 0),
-        statement(JUMP_IF_AT_LEAST, 0, 1, X32),
-        statement(
-            RETURN,
-            0,
-            0,
-            libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs(),
-        ),
-        statement(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ]
-}
-
-/// Returns the calls that do not exist for the command.
-fn absent(job: &Job) -> Rules {
-    // A filter cannot see the flags of `clone3`, and the C library falls back to `clone`.
-    let mut rules: Rules = [(libc::SYS_clone3, Vec::new())].into();
-    if job.level == Level::Landlock {
-        rules.extend(IPC.iter().map(|call| (*call, Vec::new())));
+    let answer = |error: i32| {
+        let code = libc::SECCOMP_RET_ERRNO | error.unsigned_abs();
+        statement(RETURN, 0, 0, code)
+    };
+    // The number of the call.
+    let mut filter = vec![statement(LOAD, 0, 0, 0)];
+    if cfg!(target_arch = "x86_64") {
+        // The 32-bit interface of x86-64 has numbers of its own, which the rest of the filter does not list.
+        // No distribution has programs that use it.
+        filter.push(statement(JUMP_IF_AT_LEAST, 0, 1, X32));
+        filter.push(answer(libc::EPERM));
     }
-    rules
+    // A filter cannot see the flags of `clone3`, and the C library falls back to `clone`.
+    let ipc = match job.level {
+        Level::Landlock => IPC,
+        _ => &[],
+    };
+    for call in ipc.iter().chain(&[libc::SYS_clone3]) {
+        let number = u32::try_from(*call).unwrap_or(u32::MAX);
+        filter.push(statement(JUMP_IF_EQUAL, 0, 1, number));
+        filter.push(answer(libc::ENOSYS));
+    }
+    filter
 }
 
 /// Returns the calls that are refused, some only with certain arguments.

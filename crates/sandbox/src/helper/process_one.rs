@@ -51,7 +51,14 @@ pub(super) fn main() -> io::Result<()> {
         },
         None => (Some(0), None),
     };
-    send(&warden, &StageMessage::Ended { exit_code, signal })
+    // Orphans become children of this process, so without children the namespace is empty.
+    let is_alone = !reap(|_| {});
+    let ended = StageMessage::Ended {
+        exit_code,
+        signal,
+        is_alone,
+    };
+    send(&warden, &ended)
 }
 
 /// Sets everything up and starts the command, if there is one. Returns the listening socket of the proxy if

@@ -19,7 +19,7 @@ use nix::errno::Errno;
 use nix::sys::signal::kill;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, WaitStatus, getpid, getppid, pidfd_open, set_child_subreaper,
+    Pid, PidfdFlags, WaitStatus, getpid, getppid, pidfd_open, set_child_subreaper, setsid,
 };
 use std::io;
 use std::net::TcpListener;
@@ -36,6 +36,8 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs one job and reports to the server.
 pub(super) fn main(resolver: Arc<dyn Resolve>) -> io::Result<()> {
+    // Signals of a terminal, and of the kernel to groups whose parent ended, do not reach another session.
+    setsid()?;
     close_inherited_files()?;
     let server = stdin_socket()?;
     let (mut job, files) = receive_with::<Job>(&server)?
@@ -48,20 +50,21 @@ pub(super) fn main(resolver: Arc<dyn Resolve>) -> io::Result<()> {
     };
     // Only the command holds its ends of the pipes now.
     drop(files);
-    send(&server, &WardenMessage::Started(held(&job, &started)))?;
+    let told = send(&server, &WardenMessage::Started(held(&job, &started)));
     let traffic = serve_proxy(&job, started.proxy, resolver);
-    let end = watch(&started.watched, &server, job.limits.time)?;
-    let mut status = end.status;
-    let descendants_ended = end_descendants(started.end_by, |(child, how)| {
-        if started.watched.is_command(child) {
-            status = Some((how.exit_status(), how.terminating_signal()));
+    let end = match told.and_then(|()| watch(&started.watched, &server, job.limits.time)) {
+        Ok(end) => end,
+        // The server may be gone already. The command must not outlive it.
+        Err(error) => {
+            end_descendants(started.end_by, |_| {});
+            return Err(error);
         }
-    });
-    // A command whose namespace was ended cannot report by itself.
-    let (exit_code, signal) = status.unwrap_or((None, Some(KILLED)));
-    send(
-        &server,
-        &WardenMessage::Ended {
+    };
+    let mut status = end.status;
+    let report = |status: Option<(Option<i32>, Option<i32>)>, descendants_ended| {
+        // A command whose namespace was ended cannot report by itself.
+        let (exit_code, signal) = status.unwrap_or((None, Some(KILLED)));
+        let ended = WardenMessage::Ended {
             exit_code,
             signal,
             timed_out: end.timed_out,
@@ -69,8 +72,21 @@ pub(super) fn main(resolver: Arc<dyn Resolve>) -> io::Result<()> {
             descendants_ended,
             connections: traffic.connections(),
             refused: traffic.refused(),
-        },
-    )
+        };
+        send(&server, &ended)
+    };
+    if end.is_alone {
+        // Only helper processes are left, and nobody needs to wait while the kernel takes down their mounts.
+        report(status, true)?;
+        end_descendants(started.end_by, |_| {});
+        return Ok(());
+    }
+    let descendants_ended = end_descendants(started.end_by, |(child, how)| {
+        if started.watched.is_command(child) {
+            status = Some((how.exit_status(), how.terminating_signal()));
+        }
+    });
+    report(status, descendants_ended)
 }
 
 /// The number of `SIGKILL`.
@@ -317,6 +333,8 @@ fn serve_proxy(
 struct WatchEnd {
     /// Exit code and signal, if the command ended by itself.
     status: Option<(Option<i32>, Option<i32>)>,
+    /// True if the command left no process behind.
+    is_alone: bool,
     timed_out: bool,
     stopped: bool,
 }
@@ -347,14 +365,17 @@ fn watch(watched: &Watched, server: &UnixStream, time: Option<Duration>) -> io::
         let [command, server] = polled.map(|one| !one.revents().is_empty());
         match watched {
             Watched::Reports(socket) if command => {
-                let status = match receive::<StageMessage>(socket) {
-                    Ok(Some(StageMessage::Ended { exit_code, signal })) => {
-                        Some((exit_code, signal))
-                    }
-                    _ => None,
+                let (status, is_alone) = match receive::<StageMessage>(socket) {
+                    Ok(Some(StageMessage::Ended {
+                        exit_code,
+                        signal,
+                        is_alone,
+                    })) => (Some((exit_code, signal)), is_alone),
+                    _ => (None, false),
                 };
                 return Ok(WatchEnd {
                     status,
+                    is_alone,
                     ..WatchEnd::default()
                 });
             }

@@ -1,7 +1,8 @@
 //! The end of a command: by itself, by a signal, by its time limit, by the caller. No descendant survives.
 
 use crate::fixture::{Fixture, PROGRAM, Ran, at_both_levels, helper};
-use candor_sandbox::{Hosts, Network, start};
+use candor_sandbox::{Hosts, Level, Network, start};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -189,6 +190,65 @@ fn helpers(stage: &str) -> Vec<i32> {
     found
 }
 
+/// Stops the warden between the start of the command and its report. Returns `None` if the moment was
+/// missed; the warden then goes on.
+fn stop_warden_during_start(fixture: &Fixture, stage: &str) -> Option<Pid> {
+    let has_started = || fixture.path("work/target/pid").exists();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while helpers(stage).is_empty() {
+        if has_started() {
+            // A cell becomes the command, possibly between two looks at the processes.
+            return None;
+        }
+        assert!(Instant::now() < deadline, "no {stage} and no command");
+        std::thread::yield_now();
+    }
+    let [warden] = helpers("warden")[..] else {
+        panic!("one warden");
+    };
+    let warden = Pid::from_raw(warden).unwrap();
+    kill_process(warden, Signal::STOP).unwrap();
+    // Without the job, which the warden sends, the command never starts.
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while !has_started() {
+        if Instant::now() > deadline {
+            kill_process(warden, Signal::CONT).unwrap();
+            return None;
+        }
+        std::thread::yield_now();
+    }
+    Some(warden)
+}
+
+#[test]
+fn command_ends_if_the_server_is_killed_during_its_start() {
+    at_both_levels(|fixture| {
+        let stage = match fixture.level {
+            Level::Full => "process-one",
+            _ => "cell",
+        };
+        let is_caught = |_| {
+            let _ = fs::remove_file(fixture.path("work/target/pid"));
+            let mut server = Command::new(PROGRAM)
+                .arg("serve")
+                .arg(fixture.path(""))
+                .arg(format!("{ESCAPE} sleep 1000"))
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            let stopped = stop_warden_during_start(fixture, stage);
+            server.kill().unwrap();
+            server.wait().unwrap();
+            if let Some(warden) = stopped {
+                kill_process(warden, Signal::CONT).unwrap();
+            }
+            await_end(fixture);
+            stopped.is_some()
+        };
+        assert!((0..100).any(is_caught), "the warden was never caught");
+    });
+}
+
 #[test]
 fn descendants_end_with_any_killed_helper() {
     crate::fixture::at_full_level(|fixture| {
@@ -211,8 +271,7 @@ fn descendants_end_with_any_killed_helper() {
             let [victim] = helpers(stage)[..] else {
                 panic!("one {stage}");
             };
-            let victim = rustix::process::Pid::from_raw(victim).unwrap();
-            rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+            kill_process(Pid::from_raw(victim).unwrap(), Signal::KILL).unwrap();
             await_end(fixture);
             match process.wait() {
                 Ok(end) => assert_eq!((end.exit_code, end.signal), (None, Some(9)), "{stage}"),

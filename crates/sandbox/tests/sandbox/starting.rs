@@ -50,6 +50,19 @@ fn a_missing_program_differs_from_one_that_exits_with_127() {
             matches!(&error, StartError::NotStarted { source, .. } if source.kind() == kind),
             "{error:?}"
         );
+        // A program that is neither granted nor hidden.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let directory = elsewhere.path().canonicalize().unwrap();
+        let tool = directory.join("tool");
+        fs::write(&tool, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
+        let mut spec = fixture.spec(&["tool"]);
+        spec.env = vec![("PATH".into(), directory.into())];
+        let error = fixture.try_run(&spec).map(|_| ()).unwrap_err();
+        assert!(
+            matches!(&error, StartError::NotReadable { program } if *program == tool),
+            "{error:?}"
+        );
     });
 }
 

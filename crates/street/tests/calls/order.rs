@@ -3,6 +3,8 @@
 use crate::fixture::{RecordingServer, answer_until, describe_answer, raw_call, run_call};
 use candor_fault::Answer;
 use candor_street::{CancellationToken, MetricsHub};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 #[tokio::test]
 async fn successful_call_passes_every_station_once() {
@@ -184,6 +186,10 @@ async fn every_metric_has_its_documented_name_and_labels() {
     hub.count_breaker_refusal("read");
     hub.count_invalid_answer("read");
     hub.count_omitted("read", 2);
+    hub.set_breaker_open("queries", true);
+    hub.set_orders_connections("read", "idle", 1);
+    hub.set_changes_waiting(3);
+    hub.count_commit_group(2);
     hub.set_connections("idle", 1);
     hub.count_eviction("idle");
     hub.count_http_refusal(401);
@@ -194,4 +200,32 @@ async fn every_metric_has_its_documented_name_and_labels() {
             assert!(sample.contains(&format!("{label}=\"")), "{sample}");
         }
     }
+    assert_eq!(documented_metrics(), candor_street::METRIC_NAMES.len());
+}
+
+#[test]
+fn observers_set_gauges_before_every_text() {
+    let hub = MetricsHub::default();
+    let waiting = Arc::new(AtomicI64::new(1));
+    let observed = Arc::clone(&waiting);
+    hub.observe(move |hub| hub.set_changes_waiting(observed.load(Ordering::Relaxed)));
+    for expected in [1, 7] {
+        waiting.store(expected, Ordering::Relaxed);
+        let line = format!("candor_orders_changes_waiting {expected}\n");
+        assert!(hub.text().contains(&line), "{}", hub.text());
+    }
+}
+
+/// Checks that the page describes every metric with its labels. Returns how many it describes.
+fn documented_metrics() -> usize {
+    let page = include_str!("../../../../docs/wire.md");
+    for (name, labels) in candor_street::METRIC_NAMES {
+        let labels = match labels.is_empty() {
+            true => String::new(),
+            false => format!("{{{}}}", labels.join(",")),
+        };
+        let row = format!("| `{name}{labels}` |");
+        assert!(page.contains(&row), "{row}");
+    }
+    page.matches("\n| `candor_").count()
 }

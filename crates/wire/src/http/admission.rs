@@ -2,13 +2,16 @@
 
 use candor_fault::Fault;
 use candor_fault::dialects::Wire;
-use candor_street::Peer;
+use candor_street::{CallerToken, Peer};
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
+
+/// The header with the position in the caller's trace.
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A token that is compared in constant time and never printed.
 #[derive(Clone)]
@@ -61,6 +64,9 @@ pub struct Admission {
     pub write_bearer: Option<AdmissionToken>,
     /// The clients, each with tokens of its own, in place of the two tokens above.
     pub clients: Option<Arc<dyn ClientTokens>>,
+    /// True if every request must show a token of its own, which the server passes on. It is not checked
+    /// here, and takes the place of all tokens above.
+    pub passes_token_on: bool,
 }
 
 impl Admission {
@@ -123,6 +129,17 @@ impl Admission {
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Peer, Fault<Wire>> {
+        if self.passes_token_on {
+            let token = bearer(headers).and_then(CallerToken::new);
+            // Without a credential: nobody has checked the token yet.
+            return Ok(Peer {
+                address: Some(address),
+                may_write: true,
+                trace_parent: trace_parent(headers),
+                token: Some(token.ok_or_else(token_required)?),
+                ..Peer::default()
+            });
+        }
         let has_tokens =
             self.clients.is_some() || self.bearer.is_some() || self.write_bearer.is_some();
         let token = has_tokens.then(|| bearer(headers)).flatten();
@@ -133,6 +150,8 @@ impl Admission {
                 credential: Some(client.name),
                 address: Some(address),
                 may_write: client.may_write,
+                trace_parent: trace_parent(headers),
+                token: None,
             });
         }
         let is_presented = |secret: &Option<AdmissionToken>| match (secret, token) {
@@ -153,8 +172,31 @@ impl Admission {
             credential: credential.map(String::from),
             address: Some(address),
             may_write: self.write_bearer.is_none() || writes,
+            trace_parent: trace_parent(headers),
+            token: None,
         })
     }
+}
+
+/// Returns the header `traceparent` if it has the form of version 00.
+fn trace_parent(headers: &HeaderMap) -> Option<String> {
+    let value = text(headers, &TRACE_PARENT)?;
+    let mut parts = value.split('-');
+    let parts = [(); 5].map(|()| parts.next());
+    let [Some("00"), Some(trace), Some(span), Some(flags), None] = parts else {
+        return None;
+    };
+    let is_hexadecimal = |part: &str, length: usize| {
+        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        part.len() == length && part.bytes().all(digit)
+    };
+    let is_named = |part: &str| part.bytes().any(|byte| byte != b'0');
+    let is_valid = is_hexadecimal(trace, 32)
+        && is_hexadecimal(span, 16)
+        && is_hexadecimal(flags, 2)
+        && is_named(trace)
+        && is_named(span);
+    is_valid.then(|| value.to_owned())
 }
 
 fn token_required() -> Fault<Wire> {
@@ -206,6 +248,29 @@ mod tests {
 
     fn status<T>(result: Result<T, Fault<Wire>>) -> Result<T, u16> {
         result.map_err(|fault| fault.facts().status.unwrap_or_default())
+    }
+
+    #[test]
+    fn position_in_a_trace_has_one_form() {
+        let read = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(TRACE_PARENT, value.parse().unwrap());
+            trace_parent(&headers)
+        };
+        let valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        assert_eq!(read(valid).as_deref(), Some(valid));
+        for other in [
+            "",
+            "00",
+            "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 
     #[test]
@@ -277,6 +342,33 @@ mod tests {
         );
         let open = Admission::default().check_token(&HeaderMap::new(), CLIENT_ADDRESS);
         assert!(open.is_ok_and(|peer| peer.may_write && peer.credential.is_none()));
+    }
+
+    #[test]
+    fn token_to_pass_on_is_required_and_not_judged() {
+        let admission = Admission {
+            passes_token_on: true,
+            ..Admission::default()
+        };
+        let peer = |token: &str| {
+            let token = headers(&[(AUTHORIZATION, token)]);
+            status(admission.check_token(&token, CLIENT_ADDRESS))
+        };
+        let admitted = peer("bearer canary").unwrap();
+        assert_eq!(admitted.token.as_ref().unwrap().secret(), "canary");
+        assert!(admitted.may_write && admitted.credential.is_none());
+        assert!(!format!("{admitted:?}").contains("canary"));
+        for refused in ["Bearer", "Bearer ", "Bearer a b", "Basic canary", "canary"] {
+            assert_eq!(peer(refused), Err(401), "{refused}");
+        }
+        let missing = admission.check_token(&HeaderMap::new(), CLIENT_ADDRESS);
+        assert_eq!(status(missing), Err(401));
+        let mut two = headers(&[(AUTHORIZATION, "Bearer a")]);
+        two.append(AUTHORIZATION, "Bearer b".parse().unwrap());
+        assert_eq!(
+            status(admission.check_token(&two, CLIENT_ADDRESS)),
+            Err(401)
+        );
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::output::{OutputParts, OutputTail};
 use super::scratch::Scratch;
 use super::writable::{self, Created, WritableError};
 use candor_sandbox::{
-    Ended, Held, Helper, Level, Limits, Network, RunError, Spec, StartError, StopHandle, start,
+    Ended, Held, Helper, Level, Limits, Network, RunError, Spec, Standby, StartError, StopHandle,
+    start_with,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -161,12 +162,13 @@ impl fmt::Display for CommandError {
 
 impl std::error::Error for CommandError {}
 
-/// Runs the command and blocks until it has ended. None of its descendants is left afterwards. `on_start`
-/// gets the handle that stops it.
+/// Runs the command and blocks until it has ended. None of its descendants is left afterwards. `standby` is
+/// a helper process that was started ahead of time. `on_start` gets the handle that stops the command.
 pub fn run(
     spec: &CommandSpec,
     rules: &PathRules<'_>,
     helper: &Helper,
+    standby: Option<Standby>,
     on_start: impl FnOnce(StopHandle),
 ) -> Result<CommandOutcome, CommandError> {
     let mut made = Vec::new();
@@ -180,7 +182,8 @@ pub fn run(
             made.push(path.as_path());
         }
     }
-    let ran = hide_paths(spec, rules).and_then(|hide| run_in(spec, helper, hide, on_start));
+    let ran =
+        hide_paths(spec, rules).and_then(|hide| run_in(spec, helper, standby, hide, on_start));
     for path in made {
         writable::remove_empty(&spec.root, path);
     }
@@ -198,6 +201,7 @@ fn hide_paths(spec: &CommandSpec, rules: &PathRules<'_>) -> Result<Vec<PathBuf>,
 fn run_in(
     spec: &CommandSpec,
     helper: &Helper,
+    standby: Option<Standby>,
     hide: Vec<PathBuf>,
     on_start: impl FnOnce(StopHandle),
 ) -> Result<CommandOutcome, CommandError> {
@@ -218,7 +222,7 @@ fn run_in(
         least: spec.least,
         merge_output: true,
     };
-    let mut running = start(&sandbox, helper).map_err(CommandError::Start)?;
+    let mut running = start_with(&sandbox, helper, standby).map_err(CommandError::Start)?;
     on_start(running.stop_handle());
     let feeder = running.stdin().and_then(|pipe| feed(pipe, &spec.stdin));
     let held = running.held().clone();

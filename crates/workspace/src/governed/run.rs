@@ -62,10 +62,7 @@ impl<D: Disk + Clone> GovernedRun<D> {
         let before = take_first(&root, writable, &mut rules)?;
         let at = |source: io::Error| match source.raw_os_error() {
             Some(code) if code == rustix::io::Errno::FBIG.raw_os_error() => SnapshotError::TooLarge,
-            _ => SnapshotError::Io {
-                path: PathBuf::from(super::saved_bytes::DIR),
-                source,
-            },
+            _ => SnapshotError::NotSaved(source),
         };
         let offsets = saved.save(&root, &before.files).map_err(at)?;
         let files = before.files.iter().map(|(path, file)| {

@@ -81,6 +81,8 @@ pub(crate) enum SnapshotError {
         path: PathBuf,
         source: io::Error,
     },
+    /// The files could not be saved in the state directory.
+    NotSaved(io::Error),
 }
 
 impl fmt::Display for SnapshotError {
@@ -100,6 +102,10 @@ impl fmt::Display for SnapshotError {
                 path.display()
             ),
             SnapshotError::Io { path, source } => write!(out, "{}: {source}", path.display()),
+            SnapshotError::NotSaved(source) => write!(
+                out,
+                "the files that commands may change could not be saved in the state directory: {source}"
+            ),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! them through a link, and none is executed.
 
 use super::error::RepositoryError;
+use super::reftable::{self, RefValue};
 use super::root_commits::is_hash;
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
 use memchr::memmem;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The maximum size of `HEAD`, of a ref and of the files that lead to another directory, in bytes.
 const MAX_SMALL: usize = 4096;
 
-/// The maximum size of `packed-refs`, in bytes.
+/// The maximum size of `packed-refs` and of a reftable, in bytes.
 pub const MAX_PACKED_REFS: usize = 16 * 1024 * 1024;
 
 /// The maximum number of refs that lead to each other.
@@ -23,6 +24,9 @@ const MAX_REFS: usize = 5;
 
 /// The refs that each worktree has for itself.
 const OF_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+
+/// The branch that HEAD names if all refs are in reftables; git writes it for programs that do not know them.
+const IN_REFTABLE: &str = "refs/heads/.invalid";
 
 /// The directories of a repository.
 #[derive(Debug)]
@@ -111,8 +115,10 @@ impl GitDirectories {
                 };
             };
             let name = name.trim_start();
+            if name == IN_REFTABLE {
+                return self.head_in_reftable();
+            }
             if !is_ref_name(name) {
-                // For example `refs/heads/.invalid` of a repository whose refs are in a reftable.
                 return Err(unreadable("HEAD", "it names no ref that is a file"));
             }
             bytes = match self.loose_ref(name)? {
@@ -123,12 +129,30 @@ impl GitDirectories {
         Err(unreadable("HEAD", "too many refs lead to each other"))
     }
 
+    /// Returns the hash of the commit that is checked out, if all refs are in reftables.
+    fn head_in_reftable(&self) -> Result<String, RepositoryError> {
+        let mut name = String::from("HEAD");
+        for _ in 0..=MAX_REFS {
+            let found = reftable::find(self.disk_of(&name), &name, MAX_PACKED_REFS);
+            name = match found.map_err(|error| unreadable("reftable", error))? {
+                Some(RefValue::Object(hash)) => return Ok(hash),
+                Some(RefValue::Symbolic(target)) => target,
+                Some(RefValue::Deleted) | None => return Err(RepositoryError::NoCommit),
+            };
+        }
+        Err(unreadable("HEAD", "too many refs lead to each other"))
+    }
+
     fn loose_ref(&self, name: &str) -> Result<Option<Vec<u8>>, RepositoryError> {
-        let disk = match OF_WORKTREE.iter().any(|prefix| name.starts_with(prefix)) {
+        read_small(self.disk_of(name), name).map_err(|error| unreadable("the ref of HEAD", error))
+    }
+
+    /// Returns the directory that contains a ref.
+    fn disk_of(&self, name: &str) -> &RealDisk {
+        match name == "HEAD" || OF_WORKTREE.iter().any(|prefix| name.starts_with(prefix)) {
             true => &self.own_disk,
             false => &self.common_disk,
-        };
-        read_small(disk, name).map_err(|error| unreadable("the ref of HEAD", error))
+        }
     }
 
     fn packed_ref(&self, name: &str) -> Result<Option<String>, RepositoryError> {

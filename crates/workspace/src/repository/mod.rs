@@ -11,6 +11,7 @@ mod cache;
 mod error;
 mod git;
 mod head;
+mod reftable;
 mod root_commits;
 
 pub use cache::MAX_CACHED_COMMITS;

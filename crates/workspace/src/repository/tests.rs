@@ -92,6 +92,73 @@ fn identity_is_the_sorted_root_commits_of_head() {
 }
 
 #[test]
+fn head_is_found_in_reftables() {
+    let fixture = Fixture::new();
+    let init = ["init", "-q", "-b", "main", "--ref-format=reftable", "ws"];
+    let mut git = Command::new("git");
+    let made = git.args(init).current_dir(fixture.path("")).output();
+    if !made.unwrap().status.success() {
+        return candor_testkit::skip("git has no reftables; version 2.45 or newer has them");
+    }
+    assert_eq!(fixture.root_commits("ws"), Err(RepositoryError::NoCommit));
+    let one = fixture.commit("ws", "one");
+    fixture.git("ws", &["checkout", "-q", "-b", "other"]);
+    // Names that fill several blocks, in several tables.
+    for number in 0..300 {
+        let name = format!("refs/heads/a/very/long/name/of/a/branch/{number}");
+        fixture.git("ws", &["update-ref", &name, "HEAD"]);
+    }
+    let two = fixture.commit("ws", "two");
+    let head = |dir: &str| GitDirectories::find(&fixture.path(dir)).unwrap().head();
+    assert_eq!(head("ws"), Ok(two.clone()));
+    fixture.git("ws", &["pack-refs", "--all"]);
+    assert_eq!(head("ws"), Ok(two.clone()));
+    assert_eq!(fixture.root_commits("ws"), Ok(vec![one.clone()]));
+    fixture.git("ws", &["tag", "-a", "-m", "t", "v1"]);
+    fixture.git("ws", &["worktree", "add", "-q", "../linked", "main"]);
+    assert_eq!(head("linked"), Ok(one.clone()));
+    assert_eq!(fixture.root_commits("linked"), Ok(vec![one.clone()]));
+    let three = fixture.commit("linked", "three");
+    assert_eq!((head("linked"), head("ws")), (Ok(three), Ok(two)));
+    fixture.git("ws", &["checkout", "-q", "--detach", &one]);
+    assert_eq!(head("ws"), Ok(one));
+    fixture.git("ws", &["checkout", "-q", "--orphan", "new"]);
+    assert_eq!(head("ws"), Err(RepositoryError::NoCommit));
+
+    let list = fixture.path("ws/.git/reftable/tables.list");
+    fs::write(&list, "../../HEAD.ref\n").unwrap();
+    assert!(matches!(
+        head("ws"),
+        Err(RepositoryError::Unreadable { .. })
+    ));
+    fs::remove_file(&list).unwrap();
+    assert!(matches!(
+        head("ws"),
+        Err(RepositoryError::Unreadable { .. })
+    ));
+}
+
+#[test]
+fn sha256_is_read_from_reftables() {
+    let fixture = Fixture::new();
+    let init = [
+        "init",
+        "-q",
+        "--ref-format=reftable",
+        "--object-format=sha256",
+    ];
+    let mut git = Command::new("git");
+    let made = git.args(init).current_dir(fixture.path("ws")).output();
+    if !made.unwrap().status.success() {
+        return candor_testkit::skip("git has no reftables; version 2.45 or newer has them");
+    }
+    let one = fixture.commit("ws", "one");
+    fixture.commit("ws", "two");
+    assert_eq!(one.len(), 64);
+    assert_eq!(fixture.root_commits("ws"), Ok(vec![one]));
+}
+
+#[test]
 fn workspace_without_commits_has_no_identity() {
     let fixture = Fixture::new();
     let missing = fixture.root_commits("ws");

@@ -6,8 +6,8 @@ use super::reading::{denied, executed};
 use super::writing::{ChangeJudge, change_origin};
 use super::{ToolContext, stopped_failure};
 use crate::command::{
-    BuildDir, CommandOutcome, CommandSpec, Fence, Fingerprint, KeptOutput, ModeList, PathRules,
-    repair_modes, run,
+    BuildDir, CommandError, CommandOutcome, CommandSpec, Fence, Fingerprint, KeptOutput, ModeList,
+    PathRules, repair_modes, run,
 };
 use crate::failure::{BrokenInvariant, Failure, RefusedPaths};
 use crate::governed::{
@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::state;
 use crate::write::{WriteError, WriteTurn};
 use candor_disk::{Disk, DiskFile, Open, RealDisk};
-use candor_sandbox::{Level, Network, probe};
+use candor_sandbox::{Level, Network, Standby, probe, stand_by};
 use candor_secrets::redact;
 use std::borrow::Cow;
 use std::io;
@@ -35,7 +35,7 @@ use std::time::Duration;
 
 /// Paths below the root that no command may change. The log has its own proof, and git's objects
 /// are identified by their hashes.
-const PROTECTED: [&str; 11] = [
+const PROTECTED: [&str; 12] = [
     ".candor",
     ".git/HEAD",
     ".git/config",
@@ -45,6 +45,7 @@ const PROTECTED: [&str; 11] = [
     ".git/logs",
     ".git/packed-refs",
     ".git/refs",
+    ".git/reftable",
     ".git/worktrees",
     "docs/plans",
 ];
@@ -120,6 +121,8 @@ pub(super) fn run_commands(
     let turn = needs_turn.then(|| session.take_turn()).transpose()?;
     let order = session.command_order.lock();
     let _order = order.unwrap_or_else(PoisonError::into_inner);
+    // The helper process starts while the intent is recorded; it waits for the command.
+    let standby = stand_by(&work.server.config.checks.helper);
     let build = open_build_dir(work, chosen, rules.fresh)?;
     let mut governed = match phase.writable.is_empty() {
         true => None,
@@ -131,7 +134,7 @@ pub(super) fn run_commands(
             true => work.cx.mark.begins().map_err(stopped_failure),
             false => Ok(()),
         })
-        .and_then(|()| run_each(work, phase, requests, rules, &build, &mut outcomes))
+        .and_then(|()| run_each(work, phase, requests, rules, &build, standby, &mut outcomes))
         .and_then(|()| match &mut governed {
             Some(governed) => judge_changes(work, chosen, governed),
             None => Ok(Vec::new()),
@@ -178,10 +181,12 @@ fn open_build_dir(
 ) -> Result<BuildDir, Failure> {
     let config = &work.server.config;
     let of_root = build_dir_of(&config.checks.build, &work.session);
-    Ok(match fresh {
-        true => BuildDir::fresh(&of_root, &(config.ids)())?,
-        false => BuildDir::open(&of_root, chosen.approval_id(), chosen.plan_hash())?,
-    })
+    let opened = match fresh {
+        true => BuildDir::fresh(&of_root, &(config.ids)()),
+        false => BuildDir::open(&of_root, chosen.approval_id(), chosen.plan_hash()),
+    };
+    let step = "making the private build directory";
+    opened.map_err(|source| CommandError::Io { step, source }.into())
 }
 
 /// Returns the directory of the build directories of a root.
@@ -209,10 +214,11 @@ fn run_each(
     requests: &[CommandRequest],
     rules: &CommandRules,
     build: &BuildDir,
+    mut standby: Option<Standby>,
     outcomes: &mut Vec<CommandOutcome>,
 ) -> Result<(), Failure> {
     for (index, request) in requests.iter().enumerate() {
-        let mut ran = run_one(work, phase, request, build)?;
+        let mut ran = run_one(work, phase, request, build, standby.take())?;
         record_outcome(work, index, &ran);
         if let Cow::Owned(hidden) = redact(&ran.output) {
             ran.output = hidden;
@@ -399,6 +405,7 @@ fn run_one(
     phase: &Phase,
     request: &CommandRequest,
     build: &BuildDir,
+    standby: Option<Standby>,
 ) -> Result<CommandOutcome, Failure> {
     let ToolContext {
         server, session, ..
@@ -457,7 +464,7 @@ fn run_one(
     let cancel = work.cx.cancel.clone();
     let runtime = tokio::runtime::Handle::current();
     let mut stopper = None;
-    let ran = run(&spec, &rules, &checks.helper, |handle| {
+    let ran = run(&spec, &rules, &checks.helper, standby, |handle| {
         stopper = Some(runtime.spawn(async move {
             cancel.cancelled().await;
             handle.stop();

@@ -1,17 +1,23 @@
 //! `candor github`: the GitHub tools, and the local forge that replaces GitHub.
 
+mod authentication;
+mod discussion_commands;
 mod owner_commands;
 mod serve;
+mod token_file;
+mod tool_options;
 mod write_options;
 
 use super::CommandError;
+use super::data_dir::DataDirArgs;
 use super::shell_words::quote;
 use crate::host::system_clock;
 use candor_forge::local::{Identity, LocalForge, LocalForgeError};
-use candor_forge::{Failure, Forge, MissingItem};
+use candor_forge::{DiscussionForge as _, Failure, Forge, MissingItem, UnmetPrecondition};
 use clap::Subcommand;
 use std::path::Path;
 use std::sync::Arc;
+pub(super) use tool_options::ToolArgs;
 pub(super) use write_options::{WriteArgs, server};
 
 #[derive(Debug, Subcommand)]
@@ -21,6 +27,9 @@ pub(super) enum GithubCommand {
     Import(owner_commands::GithubImportArgs),
     Status(owner_commands::GithubStatusArgs),
     Protect(owner_commands::ProtectArgs),
+    Comment(discussion_commands::CommentArgs),
+    Review(discussion_commands::ReviewArgs),
+    Label(discussion_commands::LabelArgs),
 }
 
 pub(super) const AFTER_HELP: &str = "\
@@ -31,6 +40,7 @@ Try:
   candor github import ~/src/project me/project    copy one of your clones
   candor github protect me/project main --require-check ci/test
   candor github status me/project                  show branches, pull requests and rules
+  candor github review me/project 1 --approve --as Ada
   candor github serve --allow-writes               serve the tools on stdio";
 
 impl GithubCommand {
@@ -41,6 +51,9 @@ impl GithubCommand {
             GithubCommand::Import(import) => import.run(),
             GithubCommand::Status(status) => status.run(),
             GithubCommand::Protect(protect) => protect.run(),
+            GithubCommand::Comment(comment) => comment.run(),
+            GithubCommand::Review(review) => review.run(),
+            GithubCommand::Label(label) => label.run(),
         }
     }
 }
@@ -65,6 +78,14 @@ pub(super) async fn open_local(dir: &Path) -> Result<Arc<dyn Forge>, CommandErro
 async fn open(dir: &Path) -> Result<LocalForge, CommandError> {
     let forge = LocalForge::open(dir, system_clock(), identity()).await;
     forge.map_err(|error| forge_error(&error))
+}
+
+/// Opens the local forge of a data directory with its log of writes, in which merges by auto-merge are
+/// recorded.
+async fn open_recorded(data: &DataDirArgs) -> Result<LocalForge, CommandError> {
+    let forge = open(&data.forge()?).await?;
+    forge.record_own_writes(write_options::write_log(&data.directory()?)?);
+    Ok(forge)
 }
 
 /// Converts a refusal of the local forge into an error with a hint.
@@ -94,6 +115,9 @@ fn forge_error(error: &LocalForgeError) -> CommandError {
         LocalForgeError::Failed(failure) => match **failure {
             Failure::Missing(MissingItem::Repository) => {
                 command_error.with_hint("to show all repositories, run:\n  candor github status")
+            }
+            Failure::Unmet(UnmetPrecondition::OwnPull(_)) => {
+                command_error.with_hint("give another name with --as")
             }
             _ => command_error,
         },

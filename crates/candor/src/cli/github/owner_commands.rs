@@ -1,21 +1,31 @@
 //! `candor github init`, `import`, `status` and `protect`: commands of the local forge's owner.
 
-use super::{forge_error, open};
+use super::{forge_error, open, open_recorded};
 use crate::cli::data_dir::DataDirArgs;
 use crate::cli::{CommandError, print};
 use crate::host::run;
-use candor_forge::local::{BranchProtection, BranchRules, LocalForge};
+use candor_forge::local::{
+    BranchProtection, BranchRules, ImportProgress, LocalForge, StoredLog, import_observed,
+};
 use candor_forge::{
     BackendContext, Branch, CheckState, Failure, Forge, Paging, PullFilter, PullState, RepoName,
     Revision,
 };
 use candor_guard::Deadline;
 use candor_street::EffectMark;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tracing_subscriber::filter::LevelFilter;
+
+/// The time after which an import shows its progress.
+const QUIET_IMPORT: Duration = Duration::from_millis(500);
 
 /// Create a local forge with a sample repository
 ///
@@ -43,7 +53,7 @@ impl GithubInitArgs {
     }
 }
 
-fn repo_name(text: &str) -> Result<RepoName, String> {
+pub(super) fn repo_name(text: &str) -> Result<RepoName, String> {
     RepoName::parse(text).ok_or_else(|| String::from("write it as owner/name"))
 }
 
@@ -64,12 +74,55 @@ pub(in crate::cli) struct GithubImportArgs {
 impl GithubImportArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
-        run(|_| async {
-            let created = candor_forge::local::import(&dir, &self.path, &self.repo).await;
+        let line = Arc::new(ImportLine::new());
+        let observer = Arc::clone(&line);
+        let imported = run(|_| async {
+            let observer = Arc::new(move |progress| observer.show(progress));
+            let created = import_observed(&dir, &self.path, &self.repo, observer).await;
             created.map_err(|error| forge_error(&error))
-        })?;
+        });
+        line.end();
+        imported?;
         print(format!("imported {}\n", self.repo).as_bytes())
     }
+}
+
+/// The line on a terminal that shows how far an import is. A short import shows none.
+struct ImportLine {
+    is_terminal: bool,
+    started: Instant,
+    is_shown: AtomicBool,
+}
+
+impl ImportLine {
+    fn new() -> ImportLine {
+        ImportLine {
+            is_terminal: io::stderr().is_terminal(),
+            started: Instant::now(),
+            is_shown: AtomicBool::new(false),
+        }
+    }
+
+    fn show(&self, progress: ImportProgress) {
+        if self.is_terminal && self.started.elapsed() >= QUIET_IMPORT {
+            self.is_shown.store(true, Ordering::Relaxed);
+            let line = progress_line(progress);
+            // If stderr is closed, the message cannot be shown anywhere else.
+            let _ = write!(io::stderr(), "\r{line}");
+        }
+    }
+
+    fn end(&self) {
+        if self.is_shown.load(Ordering::Relaxed) {
+            let _ = writeln!(io::stderr());
+        }
+    }
+}
+
+fn progress_line(progress: ImportProgress) -> String {
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let (copied, total) = (mib(progress.copied), mib(progress.total));
+    format!("copied {copied:.1} of {total:.1} MiB")
 }
 
 /// Show the repositories of the local forge, or set the result of a check
@@ -84,11 +137,29 @@ pub(in crate::cli) struct GithubStatusArgs {
     /// The branch, tag or commit that was checked [default: the default branch]
     #[arg(long, value_name = "REVISION", requires = "set")]
     at: Option<String>,
+    /// A file with the log of the check, of which the last 1 MiB is kept; `-` is stdin
+    #[arg(id = "check_log", long = "log", value_name = "FILE", requires = "set")]
+    log: Option<PathBuf>,
+    /// The level of the log on stderr, which is --log of all other commands
+    // With the id of the global flag, which therefore is not one of this command.
+    #[arg(id = "log", long = "log-level", value_name = "LEVEL")]
+    _log_level: Option<LevelFilter>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     data: DataDirArgs,
+}
+
+/// Reads the end of a log.
+fn read_log(path: &Path) -> Result<StoredLog, CommandError> {
+    let read = match path.as_os_str() == "-" {
+        true => StoredLog::read(io::stdin().lock()),
+        false => File::open(path).and_then(StoredLog::read),
+    };
+    read.map_err(|error| {
+        CommandError::new(format!("cannot read the log {}: {error}", path.display()))
+    })
 }
 
 fn check(text: &str) -> Result<(String, CheckState), String> {
@@ -109,27 +180,47 @@ fn check(text: &str) -> Result<(String, CheckState), String> {
 impl GithubStatusArgs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let dir = self.data.forge()?;
-        let text = run(|_| async {
-            let forge = open(&dir).await?;
+        let (text, damaged) = run(|_| async {
+            let forge = match &self.set {
+                // A check may settle the last condition of auto-merge.
+                Some(_) => open_recorded(&self.data).await?,
+                None => open(&dir).await?,
+            };
             match (&self.repo, &self.set) {
                 (Some(repo), Some((name, state))) => {
-                    self.set_check(&forge, repo, name, *state).await
+                    let text = self.set_check(&forge, repo, name, *state).await?;
+                    Ok((text, None))
                 }
-                (Some(repo), None) => self.render(&[repo_status(&forge, repo).await?]),
-                (None, _) => {
-                    let repositories = forge
-                        .repositories()
-                        .await
-                        .map_err(|error| forge_error(&error))?;
-                    let mut all = Vec::new();
-                    for repo in repositories {
-                        all.push(repo_status(&forge, &repo.name).await?);
-                    }
-                    self.render(&all)
+                (Some(repo), None) => {
+                    let text = self.render(&[repo_status(&forge, repo).await?])?;
+                    Ok((text, None))
                 }
+                (None, _) => self.all(&forge).await,
             }
         })?;
-        print(text.as_bytes())
+        print(text.as_bytes())?;
+        damaged.map_or(Ok(()), Err)
+    }
+
+    /// Returns the status of all repositories that can be read, and an error that names the others.
+    async fn all(
+        &self,
+        forge: &LocalForge,
+    ) -> Result<(String, Option<CommandError>), CommandError> {
+        let repositories = forge.repositories().await;
+        let repositories = repositories.map_err(|error| forge_error(&error))?;
+        let (mut all, mut damaged) = (Vec::new(), Vec::new());
+        for repo in repositories {
+            match repo_status(forge, &repo).await {
+                Ok(status) => all.push(status),
+                Err(error) => damaged.push(format!("{repo} cannot be read: {}", error.message)),
+            }
+        }
+        let error = (!damaged.is_empty()).then(|| {
+            CommandError::new(damaged.join("\n"))
+                .with_hint("to see the damage, run `git fsck` in the repository")
+        });
+        Ok((self.render(&all)?, error))
     }
 
     async fn set_check(
@@ -143,7 +234,9 @@ impl GithubStatusArgs {
             Some(name) => Revision::Named(name.clone()),
             None => Revision::Default,
         };
-        let set = forge.set_status(repo, &at, name, state, None).await;
+        let log = self.log.as_deref().map(read_log).transpose()?;
+        let set = forge.set_status_with_log(repo, &at, name, state, log.as_ref());
+        let set = set.await;
         let sha = set.map_err(|error| forge_error(&error))?;
         let state = match state {
             CheckState::Passed => "success",
@@ -181,6 +274,7 @@ struct ProtectionStatus {
     require_pull_request: bool,
     locked: bool,
     required_checks: Vec<String>,
+    required_approvals: u32,
 }
 
 #[derive(Serialize)]
@@ -208,10 +302,7 @@ fn failure_error(failure: Failure) -> CommandError {
 
 /// Reads the status of one repository.
 async fn repo_status(forge: &LocalForge, repo: &RepoName) -> Result<RepoStatus, CommandError> {
-    let turn = BackendContext {
-        deadline: Deadline::after(PATIENCE),
-        mark: EffectMark::read_only(),
-    };
+    let turn = BackendContext::new(Deadline::after(PATIENCE), EffectMark::read_only());
     let repository = forge.repository(&turn, repo).await.map_err(failure_error)?;
     let branches = forge
         .branches(&turn, repo, FIRST)
@@ -263,6 +354,7 @@ impl From<BranchProtection> for ProtectionStatus {
             require_pull_request: protection.rules.require_pull_request,
             locked: protection.rules.locked,
             required_checks: protection.rules.required_checks.into_iter().collect(),
+            required_approvals: protection.rules.required_approvals,
         }
     }
 }
@@ -278,6 +370,11 @@ impl ProtectionStatus {
         }
         if !self.required_checks.is_empty() {
             words.push(format!("needs {}", self.required_checks.join(", ")));
+        }
+        match self.required_approvals {
+            0 => {}
+            1 => words.push(String::from("needs 1 approval")),
+            several => words.push(format!("needs {several} approvals")),
         }
         words.join("; ")
     }
@@ -322,6 +419,7 @@ impl RepoStatus {
 /// A protected branch accepts changes only through pull requests, unless --allow-commits is given. New rules
 /// replace earlier rules of the same branch or pattern. If several patterns match, all of them apply.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("conditions").multiple(true))]
 pub(in crate::cli) struct ProtectArgs {
     /// The repository
     #[arg(value_name = "OWNER/NAME", value_parser = repo_name)]
@@ -329,16 +427,19 @@ pub(in crate::cli) struct ProtectArgs {
     /// The branch; * matches any text without /
     branch: String,
     /// A check that must have passed before a merge (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", group = "conditions")]
     require_check: Vec<String>,
-    /// Allow direct commits; pull requests still need their checks
-    #[arg(long, requires = "require_check")]
+    /// The number of people who must approve the head of a pull request before a merge
+    #[arg(long, value_name = "N", group = "conditions", value_parser = clap::value_parser!(u32).range(1..=100))]
+    require_approvals: Option<u32>,
+    /// Allow direct commits; pull requests still need their checks and approvals
+    #[arg(long, requires = "conditions")]
     allow_commits: bool,
     /// Allow no change at all
     #[arg(long, conflicts_with = "allow_commits")]
     locked: bool,
     /// Remove the rules of exactly this branch or pattern
-    #[arg(long, conflicts_with_all = ["require_check", "allow_commits", "locked"])]
+    #[arg(long, conflicts_with_all = ["conditions", "allow_commits", "locked"])]
     remove: bool,
     #[command(flatten)]
     data: DataDirArgs,
@@ -351,6 +452,7 @@ impl ProtectArgs {
             require_pull_request: !self.allow_commits,
             locked: self.locked,
             required_checks: self.require_check.iter().cloned().collect(),
+            required_approvals: self.require_approvals.unwrap_or(0),
         };
         let (repo, branch) = (&self.repo, &self.branch);
         let message = run(|_| async {
@@ -376,5 +478,19 @@ impl ProtectArgs {
             Ok(format!("{branch} of {repo} is protected\n"))
         })?;
         print(message.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_shown_in_mebibytes() {
+        let progress = ImportProgress {
+            copied: 3 << 19,
+            total: 64 << 20,
+        };
+        assert_eq!(progress_line(progress), "copied 1.5 of 64.0 MiB");
     }
 }

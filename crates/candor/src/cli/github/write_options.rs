@@ -8,8 +8,11 @@ use crate::host::system_clock;
 use crate::stderr_lines::StderrLines;
 use candor_audit::AppendError;
 use candor_disk::RealDisk;
-use candor_forge::{AllowList, Config, Forge, ForgeServer, WriteLogError, open_writes};
+use candor_forge::{
+    Config, Forge, ForgeServer, WRITES_A_MINUTE, WriteLog, WriteLogError, open_writes,
+};
 use clap::Args;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,9 +24,22 @@ pub(in crate::cli) struct WriteArgs {
     /// A file with the token that writing calls must show, instead of the token of --bearer-file
     #[arg(long, value_name = "FILE", requires = "allow_writes")]
     write_bearer_file: Option<PathBuf>,
+    /// The maximum number of writes per minute and repository
+    #[arg(long, value_name = "N", default_value_t = WRITES_A_MINUTE, value_parser = writes)]
+    writes_per_minute: NonZeroU32,
     /// The form of the GitHub tools' failures
     #[arg(long, value_enum, default_value_t = FailureFormArg::Auto)]
     failures: FailureFormArg,
+}
+
+fn writes(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse();
+    number.map_err(|_| {
+        format!(
+            "give a number from 1 to {}; without --allow-writes nothing is written",
+            u32::MAX
+        )
+    })
 }
 
 impl WriteArgs {
@@ -37,21 +53,10 @@ impl WriteArgs {
         Config {
             allow_writes: self.allow_writes,
             failures: self.failures.into(),
+            writes_a_minute: self.writes_per_minute,
             ..Config::default()
         }
     }
-}
-
-/// Parses the patterns of `--repos`.
-pub(super) fn allow_list(patterns: &[String]) -> Result<AllowList, CommandError> {
-    let mut list = AllowList::default();
-    for pattern in patterns {
-        list = list.with_pattern(pattern).ok_or_else(|| {
-            CommandError::new(format!("`{pattern}` is not a pattern of repositories"))
-                .with_hint("write owner/name, in which * matches any text: --repos 'octo-org/*'")
-        })?;
-    }
-    Ok(list)
 }
 
 /// Makes the server on a backend. Its lines go to stderr, and its writes are recorded in `data`.
@@ -68,10 +73,15 @@ pub(in crate::cli) fn server(
     if !writes {
         return Ok(server);
     }
+    Ok(server.with_write_log(write_log(data)?))
+}
+
+/// Opens the log of writes of a data directory.
+pub(super) fn write_log(data: &Path) -> Result<Arc<dyn WriteLog>, CommandError> {
     let disk = RealDisk::at(data).map_err(WriteLogError::from);
     let log = disk.and_then(|disk| open_writes(disk, WRITES, system_clock()));
     let log = log.map_err(|error| log_error(&data.join(WRITES), &error))?;
-    Ok(server.with_write_log(Arc::new(log)))
+    Ok(Arc::new(log))
 }
 
 fn log_error(path: &Path, error: &WriteLogError) -> CommandError {

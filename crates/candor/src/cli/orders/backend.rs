@@ -3,7 +3,10 @@
 use crate::cli::CommandError;
 use candor_http_client::{BearerToken, HttpSetupError};
 use candor_orders::Adapter;
-use candor_orders::http::{AdapterSetupError, CAPABILITIES_EVERY, HttpAdapter, HttpSettings};
+use candor_orders::http::{
+    AdapterSetupError, CAPABILITIES_EVERY, HttpAdapter, HttpSettings, KeyStoreAdapter,
+    KeyStoreError,
+};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +26,9 @@ pub(super) struct BackendArgs {
     /// The number of seconds after which the capabilities of the order system are read again
     #[arg(long, value_name = "N", default_value_t = CAPABILITIES_EVERY.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86400))]
     capabilities_every_s: u64,
+    /// A file that stores the idempotencyKeys and results of changes, for an order system that keeps no keys
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    key_store: Option<PathBuf>,
     /// Allow an order system on another machine without encryption
     #[arg(long, requires = "backend")]
     allow_insecure_backend: bool,
@@ -41,7 +47,11 @@ impl BackendArgs {
     }
 
     /// Connects to the order system. Returns it with the secrets that must not reach a log.
-    pub(super) async fn open(&self) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
+    /// `keep_keys` is the time for which a key store keeps results.
+    pub(super) async fn open(
+        &self,
+        keep_keys: Duration,
+    ) -> Result<(Arc<dyn Adapter>, Vec<String>), CommandError> {
         let missing = || {
             CommandError::new("--adapter http needs the URL of the order system")
                 .with_hint("add --backend URL")
@@ -57,8 +67,41 @@ impl BackendArgs {
         };
         let every = Duration::from_secs(self.capabilities_every_s);
         let adapter = HttpAdapter::start(&settings, every).map_err(unusable)?;
-        Ok((Arc::new(adapter), secret.into_iter().collect()))
+        let adapter: Arc<dyn Adapter> = match &self.key_store {
+            None => Arc::new(adapter),
+            Some(path) => Arc::new(open_key_store(adapter, path, keep_keys).await?),
+        };
+        Ok((adapter, secret.into_iter().collect()))
     }
+}
+
+/// Opens a key store in front of an order system.
+async fn open_key_store(
+    adapter: HttpAdapter,
+    path: &Path,
+    keep: Duration,
+) -> Result<KeyStoreAdapter, CommandError> {
+    let shown = path.display();
+    // The file contains orders, so nobody else may read it.
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| {
+        CommandError::new(format!("cannot open the key store {shown}: {error}"))
+            .with_hint("name a file in a directory that exists and can be written")
+    })?;
+    let opened = KeyStoreAdapter::open(adapter, path, keep).await;
+    opened.map_err(|error| {
+        let hint = match error {
+            KeyStoreError::InUse => "stop the other server, or name another file",
+            KeyStoreError::Newer(_) => "use the version of candor that wrote it, or a newer one",
+            KeyStoreError::Other | KeyStoreError::Sqlite(_) => {
+                "name a new file, or one that --key-store has written"
+            }
+        };
+        CommandError::new(format!("{error}: {shown}")).with_hint(hint)
+    })
 }
 
 /// Reads the token in a file. Returns it as it is sent, and as text that must not be shown.

@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 /// Test an order system against the adapter protocol
 ///
-/// Creates up to 50 orders there, each with an external id or a tag that begins with `candor-check-`:
-/// use a test system. Operations that the system does not offer are skipped.
+/// Creates up to 100 orders there, each with an external id or a tag that begins with `candor-check-`:
+/// use a test system. Operations that the system does not offer, and filters and features that it does
+/// not declare, are skipped.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckAdapterArgs {
     /// The URL of the order system, without /v1/…
@@ -27,7 +28,7 @@ pub(in crate::cli) struct CheckAdapterArgs {
     /// A file with the certificates to trust, in PEM, instead of the system's
     #[arg(long, value_name = "FILE")]
     backend_ca: Option<PathBuf>,
-    /// A SKU with at least 200 units in stock [default: the first that is found]
+    /// A SKU with at least 400 units in stock [default: the first that is found]
     #[arg(long)]
     sku: Option<String>,
     /// Allow an order system on another machine without encryption
@@ -101,9 +102,9 @@ fn line(result: &CheckResult) -> String {
         AdapterCheckOutcome::Skipped => ("skipped", Style::new().dimmed()),
     };
     let (name, seen) = (result.name, &result.seen);
-    let mut line = format!("{style}{word:<8}{style:#}{name:<24}{seen}\n");
+    let mut line = format!("{style}{word:<8}{style:#}{name:<26}{seen}\n");
     if result.outcome == AdapterCheckOutcome::Failed {
-        line += &format!("{:32}expected: {}\n", "", result.expected);
+        line += &format!("{:34}expected: {}\n", "", result.expected);
     }
     line
 }

@@ -58,7 +58,7 @@ pub(in crate::cli) struct AddArgs {
     /// The maximum number of calls per minute of one tool; 0 for no limit [default: the limit of the server]
     #[arg(long, value_name = "N")]
     tool_calls_per_minute: Option<u32>,
-    /// The tenant of the client, for --adapter http; it is not sent there yet
+    /// The tenant that an order system behind --adapter http knows this client by
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
 }

@@ -29,13 +29,27 @@ pub(super) struct DatabaseArgs {
 /// The location of the database, and the passwords in it that must not reach a log.
 pub(super) struct DatabaseLocation {
     pub(super) url: DatabaseUrl,
-    /// True for a SQLite file, which is created if it is missing.
-    pub(super) is_file: bool,
+    /// The SQLite file, which servers create if it is missing.
+    pub(super) file: Option<PathBuf>,
     /// The passwords, as they are written in the address and decoded.
     pub(super) passwords: Vec<String>,
 }
 
 impl DatabaseArgs {
+    /// Returns the location of a database for a command that never creates one.
+    pub(super) fn existing(&self) -> Result<DatabaseLocation, CommandError> {
+        let location = self.location()?;
+        match &location.file {
+            Some(file) if !file.exists() => {
+                let file = file.display();
+                Err(CommandError::new(format!("there is no store {file}")).with_hint(
+                    "name the file of a store with --database; to create one, run this with the same options:\n  candor orders migrate",
+                ))
+            }
+            _ => Ok(location),
+        }
+    }
+
     pub(super) fn location(&self) -> Result<DatabaseLocation, CommandError> {
         let value = match &self.database_from {
             None => self.database.clone(),
@@ -87,7 +101,7 @@ fn file(path: &Path) -> Result<DatabaseLocation, CommandError> {
     }
     Ok(DatabaseLocation {
         url: DatabaseUrl::file(path).ok_or_else(unusable)?,
-        is_file: true,
+        file: Some(path.to_owned()),
         passwords: Vec::new(),
     })
 }
@@ -100,7 +114,7 @@ fn server(url: &str) -> Result<DatabaseLocation, CommandError> {
     };
     Ok(DatabaseLocation {
         url: DatabaseUrl::postgres(url).ok_or_else(unknown)?,
-        is_file: false,
+        file: None,
         passwords: passwords(url),
     })
 }
@@ -149,14 +163,20 @@ impl DatabaseLocation {
         });
         let command_error = CommandError::new(message);
         match error {
-            StoreError::Unreachable(_) if self.is_file => {
-                command_error.with_hint("name a file in an existing directory with --database")
-            }
-            StoreError::Unreachable(_) => {
-                command_error.with_hint("check --database, and whether the database is running")
-            }
+            StoreError::Unreachable(_) => match &self.file {
+                Some(file) if file.exists() => command_error
+                    .with_hint("if the file is not a store of orders, name another one with --database"),
+                Some(_) => {
+                    command_error.with_hint("name a file in an existing directory with --database")
+                }
+                None => command_error
+                    .with_hint("check --database, and whether the database is running"),
+            },
             StoreError::Empty => {
                 command_error.with_hint("to create its tables, run this with the same options for the database:\n  candor orders migrate")
+            }
+            StoreError::Older(_) if self.file.is_some() => {
+                command_error.with_hint("stop its servers; then, to bring the tables to the current format, run this with the same options for the database (it keeps a copy of the file with the suffix .format1):\n  candor orders migrate")
             }
             StoreError::Older(_) => {
                 command_error.with_hint("stop its servers and make a backup; then, to bring the tables to the current format, run this with the same options for the database:\n  candor orders migrate")
@@ -166,6 +186,12 @@ impl DatabaseLocation {
             StoreError::Foreign(_) => {
                 command_error.with_hint("name another database with --database")
             }
+            StoreError::Locked(_) => {
+                command_error.with_hint("run the command again when the other one has ended")
+            }
+            StoreError::Damaged(_) => command_error.with_hint(
+                "stop its servers and restore a backup, as docs/orders-operations.md describes",
+            ),
         }
     }
 }

@@ -70,6 +70,7 @@ impl GuardArgs {
             calls_in_flight: NonZeroUsize::new(self.calls_in_flight),
             guard,
             clients: None,
+            compat: None,
             secrets,
         }
     }

@@ -1,6 +1,7 @@
 //! `candor orders`: the order tools, and the commands for their own database.
 
 mod backend;
+mod backup;
 mod check_adapter;
 mod clients;
 mod clients_file;
@@ -9,8 +10,11 @@ mod guard;
 mod import;
 mod migrate;
 mod openapi;
+mod personal_data;
+mod records;
 mod seed;
 mod serve;
+mod verify;
 
 use super::CommandError;
 use clap::Subcommand;
@@ -24,6 +28,11 @@ pub(super) enum OrdersCommand {
     CheckAdapter(check_adapter::CheckAdapterArgs),
     Import(import::OrdersImportArgs),
     Openapi(openapi::OpenapiArgs),
+    Verify(verify::VerifyArgs),
+    Backup(backup::BackupArgs),
+    Records(records::RecordsArgs),
+    ExportCustomer(personal_data::ExportCustomerArgs),
+    EraseCustomer(personal_data::EraseCustomerArgs),
     /// Manage the clients of a server: their tokens, scopes and tools
     #[command(subcommand)]
     Clients(clients::ClientsCommand),
@@ -38,6 +47,9 @@ Try:
   candor orders serve                                  serve the tools on stdio
   candor orders serve --http --port 0                  serve the same tools over HTTP
   candor orders migrate --database postgres://…        create the tables for several servers
+  candor orders verify                                 check every invariant of a database
+  candor orders backup orders-copy.db                  copy a SQLite database while servers run
+  candor orders records --order ID                     show who changed an order
   candor orders check-adapter http://127.0.0.1:9000    test an order system
   candor orders clients add bot --clients clients.json create a client and print its token";
 
@@ -50,6 +62,11 @@ impl OrdersCommand {
             OrdersCommand::CheckAdapter(check) => check.run(),
             OrdersCommand::Import(import) => import.run(),
             OrdersCommand::Openapi(openapi) => openapi.run(),
+            OrdersCommand::Verify(verify) => verify.run(),
+            OrdersCommand::Backup(backup) => backup.run(),
+            OrdersCommand::Records(records) => records.run(),
+            OrdersCommand::ExportCustomer(export) => export.run(),
+            OrdersCommand::EraseCustomer(erase) => erase.run(),
             OrdersCommand::Clients(clients) => clients.run(),
         }
     }

@@ -5,6 +5,7 @@ use super::clients_file::FollowedClients;
 use super::database::{DatabaseArgs, DatabaseLocation, in_data_dir};
 use super::guard::GuardArgs;
 use super::migrate::default_currency;
+use crate::cli::config::ConfigArgs;
 use crate::cli::data_dir::DataDirArgs;
 use crate::cli::listen::ListenArgs;
 use crate::cli::{CommandError, VERSION};
@@ -14,7 +15,7 @@ use candor_orders::sql::{
     COMMIT_GROUP, CONNECTIONS, MigrationOutcome, READ_CONNECTIONS, SeedOptions, SqlAdapter,
     SqlConfig, migrate, seed,
 };
-use candor_orders::{Adapter, ClientDirectory, Config, OrdersServer};
+use candor_orders::{Adapter, ClientDirectory, Compat, Config, OrdersServer};
 use candor_street::{Dispatcher, MetricsHub};
 use candor_wire::http::{Endpoint, Readiness, ReadinessCheck, router};
 use clap::{Args, ValueEnum};
@@ -36,6 +37,8 @@ pub(in crate::cli) const ORDERS_NAME: &str = "orders";
 /// with the same key is done once, and returns the same result.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OrdersServeArgs {
+    #[command(flatten)]
+    _config: ConfigArgs,
     /// The system that stores the orders
     #[arg(long, value_enum, default_value_t = AdapterName::Sql)]
     adapter: AdapterName,
@@ -55,6 +58,9 @@ pub(in crate::cli) struct OrdersServeArgs {
     /// The number of hours for which the result of an idempotencyKey is stored
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=8784))]
     keep_keys_hours: u64,
+    /// The number of days after which records of changes are removed from the database; 0 keeps them
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    keep_records_days: u64,
     #[command(flatten)]
     guard: GuardArgs,
     /// A script of faults to inject before the order system, for authors of clients
@@ -66,6 +72,9 @@ pub(in crate::cli) struct OrdersServeArgs {
     /// A file of clients with their own tokens, scopes and limits, see `candor orders clients`
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with_all = ["bearer_file", "write_bearer_file"])]
     clients: Option<PathBuf>,
+    /// Accept calls in the form of another server too, see docs/orders.md
+    #[arg(long, value_enum, value_name = "SERVER")]
+    compat: Option<CompatName>,
     /// Listen on HTTP at /orders/mcp instead of stdio
     #[arg(long)]
     http: bool,
@@ -79,6 +88,20 @@ enum AdapterName {
     Sql,
     /// Another order system, see --backend
     Http,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompatName {
+    /// The public reference server of order tools
+    Reference,
+}
+
+impl From<CompatName> for Compat {
+    fn from(name: CompatName) -> Compat {
+        match name {
+            CompatName::Reference => Compat::Reference,
+        }
+    }
 }
 
 impl OrdersServeArgs {
@@ -146,14 +169,25 @@ impl OrdersServeArgs {
     ) -> Result<OrdersServer, CommandError> {
         let (adapter, secrets) = match self.adapter {
             AdapterName::Sql => self.sql().await?,
-            AdapterName::Http => self.backend.open().await?,
+            AdapterName::Http => self.backend.open(self.keep_keys()).await?,
         };
         let adapter = self.scripted(adapter)?;
         let config = Config {
             clients,
+            compat: self.compat.map(Compat::from),
             ..self.guard.config(secrets)
         };
         Ok(server(adapter, config, metrics))
+    }
+
+    fn keep_keys(&self) -> Duration {
+        Duration::from_secs(self.keep_keys_hours * 60 * 60)
+    }
+
+    /// Returns the time after which records are removed. `None` if they are kept.
+    fn keep_records(&self) -> Option<Duration> {
+        let day = 24 * 60 * 60;
+        (self.keep_records_days > 0).then(|| Duration::from_secs(self.keep_records_days * day))
     }
 
     /// Opens the database. Returns it with the passwords that must not reach a log.
@@ -161,11 +195,12 @@ impl OrdersServeArgs {
         self.backend.must_be_absent()?;
         let location = self.database.location()?;
         let config = SqlConfig {
-            keep_keys: Duration::from_secs(self.keep_keys_hours * 60 * 60),
+            keep_keys: self.keep_keys(),
             connections: self.connections,
             read_connections: self.read_connections,
             commit_group: self.commit_group,
             deadline: self.guard.deadline(),
+            keep_records: self.keep_records(),
             ..SqlConfig::default()
         };
         let adapter = open(&location, config).await?;
@@ -188,7 +223,7 @@ async fn open(
     location: &DatabaseLocation,
     config: SqlConfig,
 ) -> Result<Arc<dyn Adapter>, CommandError> {
-    if location.is_file {
+    if location.file.is_some() {
         create_tables(location).await?;
     }
     let random = Arc::new(|| fastrand::u64(..));

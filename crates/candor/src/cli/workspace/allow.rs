@@ -3,10 +3,10 @@
 use super::approve::{approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, lint_plan, short};
 use super::plan_page::PlanPage;
-use super::prompt;
 use super::serve::toolchains;
 use super::sign::SignArgs;
 use super::terms::TermArgs;
+use crate::cli::prompt;
 use crate::cli::shell_words::{quote, split, split_pattern};
 use crate::cli::{CommandError, print};
 use crate::host::print_note;

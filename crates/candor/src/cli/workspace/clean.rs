@@ -1,8 +1,9 @@
 //! `candor workspace clean`: removes plans that nobody has approved, and build directories that nobody needs.
 
 use super::directories::BuildDirArgs;
+use super::duration;
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
-use super::{duration, prompt};
+use crate::cli::prompt;
 use crate::cli::{CommandError, print};
 use candor_disk::Disk;
 use candor_workspace::OwnerAction;

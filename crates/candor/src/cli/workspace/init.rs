@@ -1,11 +1,11 @@
 //! `candor workspace init`: creates the owner's key and adds it to the approvers.
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
-use super::prompt;
 use super::serve::os_user;
 use super::sign::{key_text, require_outside};
 use crate::cli::atomic_file::write_file;
 use crate::cli::audit::read_signer;
+use crate::cli::prompt;
 use crate::cli::shell_words::quote;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};

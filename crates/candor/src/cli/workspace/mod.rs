@@ -11,7 +11,6 @@ mod log_place;
 mod matching_files;
 mod opened;
 mod plan_page;
-mod prompt;
 mod review;
 mod revoke;
 mod serve;

@@ -3,9 +3,9 @@
 use super::approve::{approve, summary};
 use super::opened::{OpenedWorkspace, WorkspaceArgs, is_protected, lint_plan, short};
 use super::plan_page::PlanPage;
-use super::prompt;
 use super::sign::{Approver, SignArgs};
 use super::terms::TermArgs;
+use crate::cli::prompt;
 use crate::cli::{CommandError, print};
 use crate::host::{print_hint, print_note};
 use candor_workspace::approval::{NotApproved, Signers};

@@ -1,9 +1,9 @@
 //! `candor workspace revoke`: revokes an approval or a key.
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs, short};
-use super::prompt;
 use super::review::find_plan;
 use super::sign::SignArgs;
+use crate::cli::prompt;
 use crate::cli::{CommandError, print};
 use candor_workspace::OwnerAction;
 use candor_workspace::approval::{

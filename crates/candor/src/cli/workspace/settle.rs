@@ -1,8 +1,8 @@
 //! `candor workspace settle`: settles a change that was interrupted and can be neither finished nor undone.
 
 use super::opened::{OpenedWorkspace, WorkspaceArgs};
-use super::prompt;
 use super::serve::os_user;
+use crate::cli::prompt;
 use crate::cli::{CommandError, print};
 use crate::host::system_clock;
 use candor_workspace::plan::visible;

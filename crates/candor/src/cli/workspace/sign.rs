@@ -2,9 +2,9 @@
 
 use super::directories::is_in;
 use super::opened::OpenedWorkspace;
-use super::prompt;
 use super::ssh_keygen::SshKeygenKey;
 use crate::cli::CommandError;
+use crate::cli::prompt;
 use crate::host::print_note;
 use candor_workspace::approval::{
     ApproverKey, KeyError, KeyId, MAX_KEY_BYTES, Signable, SignedStatement, Signers,

@@ -1,8 +1,8 @@
 //! Signs with `ssh-keygen`, for keys that are not Ed25519: their private parts are never used here.
 
-use super::prompt;
 use super::sign::{TRIES, unusable};
 use crate::cli::CommandError;
+use crate::cli::prompt;
 use crate::cli::shell_words::quote;
 use candor_workspace::approval::{KeyError, NAMESPACE};
 use std::fs::{DirBuilder, OpenOptions};

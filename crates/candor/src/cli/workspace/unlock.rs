@@ -1,8 +1,8 @@
 //! `candor workspace unlock`: unlocks a role.
 
 use super::opened::WorkspaceArgs;
-use super::prompt;
 use super::serve::role;
+use crate::cli::prompt;
 use crate::cli::{CommandError, print};
 use candor_workspace::lock::{self, Lock, LockError};
 use candor_workspace::plan::visible;

@@ -1,6 +1,7 @@
 //! The servers under test, as clients are configured for them: a program to start, or a URL.
 
-use crate::fixture::{CANDOR, Directory, candor, run_ok};
+use crate::fixture::{CANDOR, Directory, LIMIT, candor, run_ok};
+use candor_testkit::{Exit, Process};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -16,8 +17,15 @@ const SCRIPT: &str =
 /// A server as a client is configured for it.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    Stdio { program: PathBuf, args: Vec<String> },
-    Http { url: String },
+    Stdio {
+        program: PathBuf,
+        args: Vec<String>,
+    },
+    Http {
+        url: String,
+        /// The token that the client shows.
+        token: Option<String>,
+    },
 }
 
 impl Target {
@@ -85,6 +93,27 @@ impl OrderStore {
         }
     }
 
+    /// Adds a client and returns its token.
+    pub(crate) fn add_client(&self, name: &str, scopes: &str) -> String {
+        let clients = self.directory.text("clients.json");
+        let words = ["orders", "clients", "add", name, "--scopes", scopes];
+        let mut command = candor(&words);
+        command.args(["--clients", &clients]);
+        let ended = Process::run(command, LIMIT);
+        assert_eq!(ended.exit, Exit::Code(0), "{}", ended.stderr);
+        String::from_utf8(ended.stdout)
+            .unwrap()
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Starts the order tools over HTTP, for the clients that were added.
+    pub(crate) fn listening_to_clients(&self) -> HttpServer {
+        let clients = self.directory.text("clients.json");
+        let more = ["--clients", &clients].map(String::from);
+        HttpServer::start(self.args().into_iter().chain(more).collect())
+    }
+
     /// Starts the order tools over HTTP.
     pub(crate) fn listening(&self) -> HttpServer {
         HttpServer::start(self.args())
@@ -104,7 +133,7 @@ impl HttpServer {
     }
 
     /// Starts a server on a free port, and waits until it prints its URL.
-    fn start(args: Vec<String>) -> Self {
+    pub(crate) fn start(args: Vec<String>) -> Self {
         let mut process = Command::new(CANDOR)
             .args(args)
             .args(["--http", "--port", "0"])
@@ -128,6 +157,15 @@ impl HttpServer {
     pub(crate) fn target(&self) -> Target {
         Target::Http {
             url: self.url.clone(),
+            token: None,
+        }
+    }
+
+    /// Returns the server for the client with this token.
+    pub(crate) fn target_for(&self, token: &str) -> Target {
+        Target::Http {
+            url: self.url.clone(),
+            token: Some(token.to_owned()),
         }
     }
 }
@@ -171,8 +209,7 @@ fn build_weather() -> PathBuf {
 /// Returns the features that this test was built with, so that nothing is compiled a second time.
 /// `cargo xtask test` passes them.
 fn features() -> Option<OsString> {
-    let otel = || cfg!(feature = "otel").then(|| OsString::from("candor/otel"));
-    std::env::var_os("CANDOR_FEATURES").or_else(otel)
+    std::env::var_os("CANDOR_FEATURES")
 }
 
 /// Returns the root of the workspace.

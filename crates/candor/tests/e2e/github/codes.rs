@@ -377,6 +377,8 @@ fn writes_are_limited() {
         server.call_ok("commit_files", commit("main", "a"));
         let merge = server.call_err("merge_pull_request", pull(2));
         assert_eq!(merge["code"], -32005);
+        // The refused merge does not count.
+        server.call_ok("commit_files", commit("main", "c"));
         for _ in 0..2 {
             let error = server.call_err("commit_files", commit("main", "b"));
             let wait = error["data"]["fault"]["retry_after_ms"].as_u64().unwrap();

@@ -4,7 +4,7 @@ use crate::github::fixture::GithubFixture;
 use crate::github::requests::GithubCalls;
 use crate::requests::parse;
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]
@@ -209,9 +209,9 @@ fn typo_gets_a_hint() {
     ");
     assert_snapshot!(fixture.run_err(&["protect", "sample/hello", "main", "--allow-commits"]), @r"
     error: the following required arguments were not provided:
-      --require-check <NAME>
+      <--require-check <NAME>|--require-approvals <N>>
 
-    Usage: candor github protect --require-check <NAME> --allow-commits --data-dir <DIR> <OWNER/NAME> <BRANCH>
+    Usage: candor github protect --allow-commits --data-dir <DIR> <--require-check <NAME>|--require-approvals <N>> <OWNER/NAME> <BRANCH>
 
     For more information, try '--help'.
     ");
@@ -342,7 +342,8 @@ fn checks_and_rules_are_set_and_shown() {
             "locked": false,
             "required_checks": [
               "a=b"
-            ]
+            ],
+            "required_approvals": 0
           },
           {
             "branch": "main",
@@ -350,7 +351,8 @@ fn checks_and_rules_are_set_and_shown() {
             "locked": false,
             "required_checks": [
               "ci/test"
-            ]
+            ],
+            "required_approvals": 0
           }
         ]
       }
@@ -420,4 +422,38 @@ fn running_server_sees_changes_of_commands() {
     );
     fixture.run_ok(&["protect", "me/project", "main", "--remove"]);
     server.call_ok("commit_files", commit);
+}
+
+/// `--log` of this command names a file; that of all other commands is the level of the log.
+#[test]
+fn log_of_a_check_is_stored() {
+    let fixture = GithubFixture::new();
+    let log = fixture.write("log", "one\n\u{1b}[31mtwo\u{1b}[0m\n");
+    let set = [
+        "status",
+        "sample/hello",
+        "--set",
+        "ci/x=failure",
+        "--at",
+        "feature/greeting",
+    ];
+    let with = |more: &[&str]| fixture.run_ok(&[&set[..], more].concat());
+    with(&["--log", &log, "--log-level", "info"]);
+    let read = || {
+        let arguments = json!({ "repo": "sample/hello", "prNumber": 1 });
+        let found = fixture.call_once(&["--toolsets", "loop"], "get_job_logs", arguments);
+        found["jobs"][0]["log"].clone()
+    };
+    assert_eq!(read(), "one\ntwo");
+    with(&[]);
+    assert_eq!(read(), Value::Null);
+    assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--set", "ci/x=failure", "--log", "none"]), @"error: cannot read the log none: No such file or directory (os error 2)");
+    assert_snapshot!(fixture.run_err(&["status", "sample/hello", "--log", "none"]), @r"
+    error: the following required arguments were not provided:
+      --set <NAME=STATE>
+
+    Usage: candor github status --set <NAME=STATE> --log <FILE> --data-dir <DIR> <OWNER/NAME>
+
+    For more information, try '--help'.
+    ");
 }

@@ -6,7 +6,9 @@ use insta::assert_snapshot;
 #[test]
 fn every_command_has_help() {
     assert_snapshot!("help", help(&["github", "--help"]));
-    for command in ["serve", "init", "import", "status", "protect"] {
+    for command in [
+        "serve", "init", "import", "status", "protect", "comment", "review", "label",
+    ] {
         assert_snapshot!(
             format!("help_{command}"),
             help(&["github", command, "--help"])

@@ -59,7 +59,7 @@ fn tool_list_does_not_depend_on_permissions() {
     const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let fixture = GithubFixture::empty();
     let through_serve = serve(&fixture).post(LIST, &[]).text();
-    assert_eq!(through_serve.matches("\"inputSchema\"").count(), 14);
+    assert_eq!(through_serve.matches("\"inputSchema\"").count(), 26);
     for flags in [
         &[][..],
         &["--allow-writes", "--repos", "a/*", "--failures", "result"],
@@ -69,4 +69,43 @@ fn tool_list_does_not_depend_on_permissions() {
     }
     let mut extended = fixture.stdio(&["--tools", "extended"]);
     assert_eq!(extended.ask(LIST).matches("\"inputSchema\"").count(), 16);
+    let mut core = fixture.stdio(&["--toolsets", "core"]);
+    assert_eq!(core.ask(LIST).matches("\"inputSchema\"").count(), 14);
+    let mut looped = fixture.stdio(&["--toolsets", "loop"]);
+    let looped = looped.ask(LIST);
+    assert_eq!(looped, through_serve);
+    let data = fixture.text("data");
+    let flags = [
+        "--toolsets",
+        "default",
+        "--repos",
+        "a/*",
+        "--max-entries",
+        "7",
+    ];
+    let arguments = [&["serve", "--port", "0", "--data-dir", &data][..], &flags].concat();
+    let through_serve = Http::spawn(CANDOR, &arguments).at("/mcp");
+    assert_eq!(through_serve.post(LIST, &[]).text(), looped);
+}
+
+#[test]
+fn unknown_toolsets_and_tools_refuse_to_start() {
+    let fixture = GithubFixture::empty();
+    insta::assert_snapshot!(fixture.run_err(&["serve", "--toolsets", "core,lopp"]), @r#"
+    error: there is no toolset "lopp"
+    hint: did you mean `loop`?
+    "#);
+    insta::assert_snapshot!(fixture.run_err(&["serve", "--tools", "create_brnch"]), @r#"
+    error: there is no tool "create_brnch"
+    hint: did you mean `create_branch`?
+    "#);
+    insta::assert_snapshot!(fixture.run_err(&["serve", "--toolsets", "gists"]), @r#"
+    error: there is no toolset "gists"
+    hint: the toolsets are core, loop, repos, pull_requests, issues, actions, releases, default and all
+    "#);
+    insta::assert_snapshot!(fixture.run_err(&["serve", "--tools", "extended", "--toolsets", "core"]), @r"
+    error: `--tools extended` excludes every other value and --toolsets
+    hint: name toolsets and tools instead: --toolsets core --tools create_branch
+    ");
+    assert!(!fixture.path("data").exists());
 }

@@ -6,15 +6,19 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
 
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/orders-adapter/adapter.py"
+);
+
 /// A running sample adapter, and its address.
 fn sample(arguments: &[&str]) -> (Process, ChildStdin, String) {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/orders-adapter/adapter.py"
-    );
-    let mut all = vec![script, "--port", "0"];
-    all.extend(arguments);
-    let (process, stdin, stdout) = Process::start(Process::command("python3", &all));
+    start(&[&[SAMPLE, "--port", "0"], arguments].concat())
+}
+
+/// Starts a script of Python that prints its address.
+fn start(all: &[&str]) -> (Process, ChildStdin, String) {
+    let (process, stdin, stdout) = Process::start(Process::command("python3", all));
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line).unwrap();
     (process, stdin, line.trim().to_owned())
@@ -38,13 +42,13 @@ fn conforming_adapter_exits_with_0() {
     let mut lines = stdout.lines();
     assert_eq!(
         lines.next(),
-        Some("ok      capabilities            11 of 12 operations, keys are kept")
+        Some("ok      capabilities              11 of 12 operations, keys are kept")
     );
     assert_eq!(
         lines.next(),
-        Some("skipped credentials             no token was given")
+        Some("skipped credentials               no token was given")
     );
-    assert_eq!(lines.next_back(), Some("53 ok, 0 failed, 5 skipped"));
+    assert_eq!(lines.next_back(), Some("73 ok, 0 failed, 10 skipped"));
 }
 
 #[test]
@@ -57,11 +61,11 @@ fn refused_token_exits_with_1() {
     assert_eq!(ended.exit, Exit::Code(1));
     let first: Vec<_> = stdout.lines().take(2).collect();
     let expected = [
-        "failed  capabilities            capabilities: 401 UNAUTHORIZED",
-        "                                expected: GET /v1/capabilities tells protocol 1, the operations and keepsKeys",
+        "failed  capabilities              capabilities: 401 UNAUTHORIZED",
+        "                                  expected: GET /v1/capabilities tells protocol 1, the operations and keepsKeys",
     ];
     assert_eq!(first, expected);
-    assert!(ended.stderr.contains("error: 1 of 58 checks failed\n"));
+    assert!(ended.stderr.contains("error: 1 of 83 checks failed\n"));
     let (ended, stdout) = check(&[&url, "--backend-bearer-file", token, "--json"]);
     assert_eq!(ended.exit, Exit::Code(0));
     let report: Value = serde_json::from_str(&stdout).unwrap();
@@ -93,4 +97,39 @@ fn closed_port_is_one_sentence_and_one_hint() {
     assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
     let expected = "error: the order system cannot be reached: Connection refused (os error 111)\nhint: start the order system, and check the host and the port of the URL\n";
     assert!(ended.stderr.ends_with(expected), "{}", ended.stderr);
+}
+
+/// Returns the path of a file for TLS.
+fn tls(name: &str) -> String {
+    format!("{}/tests/e2e/orders/tls/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn certificates_of_the_owner_replace_those_of_the_system() {
+    let (script, certificate) = (tls("serve_tls.py"), tls("server.pem"));
+    let (_process, _stdin, url) = start(&[&script, &certificate, SAMPLE, "--port", "0"]);
+    let url = url.replace("http://", "https://");
+    let authority = tls("authority.pem");
+    let (ended, stdout) = check(&[&url, "--backend-ca", &authority]);
+    assert_eq!(ended.exit, Exit::Code(0), "{stdout}");
+    let unknown = "error: the order system cannot be reached: invalid peer certificate: UnknownIssuer\nhint: start the order system, and check the host and the port of the URL\n";
+    for trusted in [
+        vec![],
+        vec![String::from("--backend-ca"), tls("other-authority.pem")],
+    ] {
+        let mut arguments = vec![url.as_str()];
+        arguments.extend(trusted.iter().map(String::as_str));
+        let (ended, stdout) = check(&arguments);
+        assert_eq!((ended.exit, stdout.as_str()), (Exit::Code(1), ""));
+        assert!(ended.stderr.ends_with(unknown), "{}", ended.stderr);
+    }
+    let (ended, _) = check(&[&url, "--backend-ca", &script]);
+    assert_eq!(ended.exit, Exit::Code(1));
+    assert!(
+        ended
+            .stderr
+            .contains("the file of certificates contains none in PEM"),
+        "{}",
+        ended.stderr
+    );
 }

@@ -1,7 +1,8 @@
 //! Clients with tokens of their own: scopes, tools, rotation, revocation, and the commands that manage them.
 
-use crate::fixture::{LIMIT, candor, run_err};
+use crate::fixture::{CANDOR, LIMIT, candor, run_err};
 use crate::orders::fixture::OrdersFixture;
+use crate::orders::order_system::FakeOrderSystem;
 use crate::orders::requests::{check_failure, order};
 use crate::requests::{call, parse, request};
 use candor_testkit::{Exit, Http, Process, RawResponse};
@@ -12,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 /// Runs `candor orders clients …` on the file `clients.json` of the fixture.
-fn clients(fixture: &OrdersFixture, words: &[&str]) -> String {
+pub(super) fn clients(fixture: &OrdersFixture, words: &[&str]) -> String {
     let mut command = candor(&["orders", "clients"]);
     command.args(words).args(["--clients", "clients.json"]);
     command.current_dir(fixture.root());
@@ -22,7 +23,7 @@ fn clients(fixture: &OrdersFixture, words: &[&str]) -> String {
 }
 
 /// Creates a client and returns its token.
-fn add(fixture: &OrdersFixture, words: &[&str]) -> String {
+pub(super) fn add(fixture: &OrdersFixture, words: &[&str]) -> String {
     let words: Vec<_> = ["add"].iter().chain(words).copied().collect();
     clients(fixture, &words).trim_end().to_owned()
 }
@@ -45,7 +46,7 @@ fn listed(server: &Http, token: &str) -> Vec<String> {
 }
 
 /// Sends a request until its status is the expected one: a server looks at its file every second.
-fn wait_for_status(server: &Http, token: &str, status: u16) {
+pub(super) fn wait_for_status(server: &Http, token: &str, status: u16) {
     let started = Instant::now();
     while post(server, token, &request(1, "ping", "{}")).status != status {
         assert!(started.elapsed() < LIMIT, "the file is read again");
@@ -240,4 +241,37 @@ fn mistakes_about_clients_are_explained() {
         serving(&["typo.json"]),
     ];
     assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn tenant_and_trace_of_a_call_reach_the_order_system() {
+    let fixture = OrdersFixture::empty();
+    let page = r#"{"orders":[],"nextCursor":null}"#;
+    let system = FakeOrderSystem::start(&["get-orders"], move |_| (200, "", page.to_owned()));
+    let (tenant, plain) = (
+        add(&fixture, &["tenant-bot", "--tenant", "acme"]),
+        add(&fixture, &["plain-bot"]),
+    );
+    let (url, file) = (system.url(), fixture.path("clients.json"));
+    let file = file.to_str().unwrap();
+    let backend = ["--adapter", "http", "--backend", &url, "--clients", file];
+    let arguments = [&["orders", "serve", "--http", "--port", "0"][..], &backend].concat();
+    let server = Http::spawn(CANDOR, &arguments);
+    let position = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (token, trace) in [(&tenant, position), (&plain, "not a position")] {
+        let authorization = format!("Bearer {token}");
+        let headers = [
+            ("Authorization", authorization.as_str()),
+            ("traceparent", trace),
+        ];
+        let answer = parse(&server.post(call(1, "get-orders", "{}"), &headers).text());
+        assert_eq!(answer["result"].get("isError"), None, "{answer}");
+    }
+    let sent = system.received();
+    let headers = |index: usize| {
+        ["candor-client", "candor-tenant", "traceparent"]
+            .map(|name| sent[index].header(name).unwrap_or("absent").to_owned())
+    };
+    assert_eq!(headers(0), ["tenant-bot", "acme", position]);
+    assert_eq!(headers(1), ["plain-bot", "absent", "absent"]);
 }

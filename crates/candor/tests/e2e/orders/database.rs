@@ -17,7 +17,8 @@ INSERT INTO variants (sku, id, product_id, name, price, on_hand, reserved, creat
 INSERT INTO stock (sku, location_id, on_hand, created_at, updated_at) VALUES
     ('TEA', 'loc_1', 1000000, 1, 1), ('CUP', 'loc_1', 3, 2, 2), ('CUP', 'loc_2', 2, 3, 3);
 INSERT INTO customers (id, email, email_key, first_name, last_name, created_at, updated_at) VALUES
-    ('cus_1', 'Ada@example.com', 'ada@example.com', 'Ada', NULL, 1, 1)";
+    ('cus_1', 'Ada@example.com', 'ada@example.com', 'Ada', NULL, 1, 1);
+INSERT INTO lookups (key, created_at, id, value) VALUES ('cn:ada', 1, 'cus_1', '')";
 
 #[derive(Clone)]
 pub(crate) struct Database {
@@ -47,9 +48,25 @@ impl Database {
 
     /// Does `work` while another connection holds a lock on the stock of tea.
     pub(crate) fn while_tea_is_locked<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.while_locked(
+            "SELECT sku FROM variants WHERE sku = 'TEA' FOR UPDATE",
+            work,
+        )
+    }
+
+    /// Does `work` while another connection has claimed a key.
+    pub(crate) fn while_a_key_is_locked<T>(&self, work: impl FnOnce() -> T) -> T {
+        let claim =
+            "INSERT INTO keys (client, tool, key, fingerprint, at) VALUES ('c', 't', 'k', 'f', 1)";
+        self.while_locked(claim, work)
+    }
+
+    /// Does `work` in the middle of a transaction that locks what `statement` names. A file is
+    /// locked as a whole.
+    fn while_locked<T>(&self, statement: &str, work: impl FnOnce() -> T) -> T {
         let hold = match self.url.starts_with("sqlite:") {
-            true => "BEGIN IMMEDIATE",
-            false => "BEGIN; SELECT sku FROM variants WHERE sku = 'TEA' FOR UPDATE",
+            true => String::from("BEGIN IMMEDIATE"),
+            false => format!("BEGIN; {statement}"),
         };
         let (holds, held) = channel();
         let (lets_go, over) = channel::<()>();
@@ -57,7 +74,8 @@ impl Database {
             scope.spawn(|| {
                 wait_for(async move {
                     let mut connection = self.connect().await;
-                    sqlx::raw_sql(hold).execute(&mut connection).await.unwrap();
+                    let hold = sqlx::raw_sql(AssertSqlSafe(hold));
+                    hold.execute(&mut connection).await.unwrap();
                     holds.send(()).unwrap();
                     // The channel also closes if the work has failed.
                     let _ = over.recv();

@@ -95,7 +95,11 @@ impl OrdersFixture {
 
     /// Returns the arguments of `candor orders ARGUMENTS` on the store.
     fn arguments(&self, arguments: &[&str]) -> Vec<String> {
-        let file = self.write("database", &self.address);
+        let file = self.directory.text("database");
+        // A server that starts now must not find the file empty.
+        if !fs::read_to_string(&file).is_ok_and(|text| text == self.address) {
+            self.write("database", &self.address);
+        }
         let words = ["orders"].iter().chain(arguments).copied();
         let words = words.chain(["--database-from", &file]);
         words.map(String::from).collect()
@@ -127,11 +131,22 @@ impl OrdersFixture {
 
     /// Starts the tools over HTTP.
     pub(crate) fn http(&self, flags: &[&str]) -> Http {
+        self.spawn_http(CANDOR, &[], flags)
+    }
+
+    /// Starts the tools over HTTP by another program, which gets these arguments before the command.
+    pub(crate) fn http_under(&self, program: &str, before: &[&str], flags: &[&str]) -> Http {
+        let before: Vec<_> = before.iter().copied().chain([CANDOR]).collect();
+        self.spawn_http(program, &before, flags)
+    }
+
+    fn spawn_http(&self, program: &str, before: &[&str], flags: &[&str]) -> Http {
         let fixed = ["serve", "--http", "--port", "0"];
         let arguments: Vec<_> = fixed.iter().chain(flags).copied().collect();
         let arguments = self.arguments(&arguments);
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        let server = Http::spawn(CANDOR, &arguments);
+        let arguments = arguments.iter().map(String::as_str);
+        let arguments: Vec<_> = before.iter().copied().chain(arguments).collect();
+        let server = Http::spawn(program, &arguments);
         server.reaching(SERVED);
         server
     }

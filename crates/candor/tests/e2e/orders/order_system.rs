@@ -35,13 +35,22 @@ impl FakeOrderSystem {
         operations: &'static [&'static str],
         answer: impl Fn(&ReceivedRequest) -> SystemResponse + Send + 'static,
     ) -> FakeOrderSystem {
+        FakeOrderSystem::start_with(operations, true, answer)
+    }
+
+    /// As [`FakeOrderSystem::start`], with or without idempotency keys.
+    pub(crate) fn start_with(
+        operations: &'static [&'static str],
+        keeps_keys: bool,
+        answer: impl Fn(&ReceivedRequest) -> SystemResponse + Send + 'static,
+    ) -> FakeOrderSystem {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, received) = channel();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 // The server under test reports a connection that breaks.
-                let _ = exchange(stream.unwrap(), operations, &answer, &sender);
+                let _ = exchange(stream.unwrap(), (operations, keeps_keys), &answer, &sender);
             }
         });
         FakeOrderSystem { address, received }
@@ -61,7 +70,7 @@ impl FakeOrderSystem {
 
 fn exchange(
     stream: TcpStream,
-    operations: &[&str],
+    (operations, keeps_keys): (&[&str], bool),
     answer: &impl Fn(&ReceivedRequest) -> SystemResponse,
     sender: &Sender<ReceivedRequest>,
 ) -> std::io::Result<()> {
@@ -96,8 +105,7 @@ fn exchange(
     received.body = String::from_utf8(body).unwrap();
     let (status, more, body) = match received.path.ends_with("/capabilities") {
         true => {
-            let offered =
-                serde_json::json!({ "protocol": 1, "operations": operations, "keepsKeys": true });
+            let offered = serde_json::json!({ "protocol": 1, "operations": operations, "keepsKeys": keeps_keys });
             (200, "", offered.to_string())
         }
         false => answer(&received),

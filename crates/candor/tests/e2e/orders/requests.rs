@@ -1,8 +1,11 @@
 //! Calls of the order tools; every failure is validated against the committed schemas.
 
+use crate::fixture::LIMIT;
 use crate::requests::{Transport, call, parse};
 use jsonschema::Validator;
 use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -15,6 +18,25 @@ pub(crate) fn order(key: &str, sku: &str, quantity: u64) -> Value {
 /// Returns a shipping address.
 pub(crate) fn address() -> Value {
     json!({ "address1": "1 Main St", "city": "Oslo", "country": "NO" })
+}
+
+/// Posts a message to the order tools on a new connection, with a further header line or none.
+/// Returns the status and the body.
+pub(crate) fn post(address: SocketAddr, header: &str, message: &str) -> (u16, String) {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(LIMIT)).unwrap();
+    let head = format!(
+        "POST /orders/mcp HTTP/1.1\r\nHost: {address}\r\n{header}\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        message.len()
+    );
+    connection.write_all(head.as_bytes()).unwrap();
+    connection.write_all(message.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap();
+    (status.parse().unwrap(), body.to_owned())
 }
 
 pub(crate) trait OrderCalls: Transport {

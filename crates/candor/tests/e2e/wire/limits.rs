@@ -59,7 +59,7 @@ fn endless_lines_take_bounded_memory() {
         wait_until_read(&mut server);
     }
     let peak = server.process().peak_memory();
-    assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
+    assert!(peak < 40 * MIB as u64, "{} MiB", peak / MIB as u64);
     assert_eq!(server.end().0.len(), 0);
 }
 
@@ -79,7 +79,7 @@ fn many_values_take_bounded_memory() {
     let object = format!("{{{names}\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}");
     assert_eq!(server.ask(object), result("1", "{}"));
     let peak = server.process().peak_memory();
-    assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
+    assert!(peak < 40 * MIB as u64, "{} MiB", peak / MIB as u64);
 }
 
 /// A client that sends many requests and reads nothing cannot fill the server's memory.
@@ -104,7 +104,7 @@ fn client_that_does_not_read_takes_bounded_memory() {
     }
     wait_until_read(&mut server);
     let peak = server.process().peak_memory();
-    assert!(peak < 64 * MIB as u64, "{} MiB", peak / MIB as u64);
+    assert!(peak < 40 * MIB as u64, "{} MiB", peak / MIB as u64);
 }
 
 #[test]

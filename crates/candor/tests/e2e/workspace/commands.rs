@@ -3,6 +3,7 @@
 use crate::workspace::fixture::WorkspaceFixture;
 use crate::workspace::kernel::lacks_sandbox;
 use serde_json::{Value, json};
+use std::fs;
 
 /// Approves a phase that grants these patterns.
 fn grant(fixture: &WorkspaceFixture, patterns: Value) {
@@ -196,6 +197,18 @@ fn missing_program_is_a_failed_preflight() {
         (failed.code(), failed.effect()),
         ("PREFLIGHT_FAILED", "none")
     );
+    // A program that the server finds and the sandbox does not show.
+    let tools = fixture.path_beside("tools");
+    fs::create_dir(&tools).unwrap();
+    fs::copy("/bin/true", tools.join("tool")).unwrap();
+    let tool = tools.join("tool");
+    let failed = client.call_err("run_command", json!({ "argv": [tool] }));
+    assert_eq!(failed.code(), "PREFLIGHT_FAILED");
+    let (tool, tools) = (tool.display(), tools.display());
+    let message = format!(
+        "The program {tool} lies outside of the paths that commands may read. A person can show it to them: candor workspace serve --preflight-read {tools}"
+    );
+    assert_eq!(failed.message(), message);
 }
 
 /// Plans with malformed patterns, hosts and placeholders are neither saved nor called valid.

@@ -23,6 +23,7 @@ mod locking;
 mod many_plans;
 mod obligations;
 mod ordinary_edits;
+mod ordinary_user;
 mod pace_and_size;
 mod policy_rules;
 mod race;

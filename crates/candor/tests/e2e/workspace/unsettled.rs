@@ -82,9 +82,10 @@ fn p8_session_begins_locked_and_reading_works() {
     let recoveries = fixture.log_lines().into_iter();
     let recoveries: Vec<_> = recoveries
         .filter(|line| line["tool_name"] == "recovery")
+        // The server may have died after its command had started, which is another recovery.
+        .filter(|line| line["error_code"] == "INVARIANT_VIOLATION")
         .collect();
     assert_eq!(recoveries.len(), 2, "one for each session");
-    assert_eq!(recoveries[0]["error_code"], "INVARIANT_VIOLATION");
     fixture.verify();
     assert_eq!(
         fs::read_dir(fixture.path_beside("outside"))

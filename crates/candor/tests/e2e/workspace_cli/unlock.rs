@@ -94,6 +94,14 @@ fn empty_workspace_has_hints() {
 }
 
 #[test]
+fn log_without_lines_lacks_no_checkpoint() {
+    let fixture = OwnerFixture::empty();
+    fixture.run(&["init", "--name", "anna", "--no-passphrase"]);
+    let status = fixture.run_ok(&["status"]);
+    assert!(status.ends_with("log  lines: 0, all valid\n"), "{status}");
+}
+
+#[test]
 fn changed_log_is_reported_with_its_line() {
     let fixture = OwnerFixture::new();
     for glob in ["a/**", "b/**", "c/**"] {

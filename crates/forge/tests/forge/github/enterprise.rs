@@ -2,7 +2,7 @@
 
 use crate::fixture::github::{GithubFixture, expect_failure, repo, settings};
 use crate::github::recorded_answers::{REPOSITORY, Recorded, pull};
-use candor_forge::github::{GithubForge, GithubSetupError};
+use candor_forge::github::{GithubAuthentication, GithubForge, GithubSetupError};
 use candor_forge::{Failure, Forge as _, PullRequestChange, UnreachableReason};
 use candor_http_client::HttpSetupError;
 use candor_testkit::scripted_http::ScriptedResponse;
@@ -49,7 +49,9 @@ async fn enterprise_server_has_its_apis_below_a_path() {
 
 #[tokio::test]
 async fn request_without_token_is_anonymous() {
-    let fixture = GithubFixture::with(|settings| settings.token = None).await;
+    let fixture =
+        GithubFixture::with(|settings| settings.authentication = GithubAuthentication::Anonymous)
+            .await;
     let repository = ScriptedResponse::json(200, Recorded::of(REPOSITORY, 0).body());
     fixture.respond("GET /repos/octo/hello", repository);
     assert!(

@@ -37,8 +37,9 @@ async fn each_status_keeps_its_facts() {
             missing: MissingItem::Repository,
             message: Some("Said by GitHub".to_owned()),
             errors: None,
-            limited: false,
+            limited: status == 429,
             retry_after: None,
+            sso_url: None,
         };
         assert_eq!((refusal, asked), (expected, 1));
     }

@@ -125,6 +125,13 @@ async fn graphql_errors_are_mapped_by_type() {
             ScriptedResponse::json(200, &pull(json!({ "draft": true }))),
         );
         fixture.respond(GRAPHQL, errors(json!(kind)));
+        if status == 404 {
+            // As for REST, the whole repository may be hidden.
+            fixture.respond(
+                "GET /repos/octo/hello",
+                ScriptedResponse::json(200, &json!({})),
+            );
+        }
         let change = change(None, None, Some(false));
         let made = fixture
             .forge

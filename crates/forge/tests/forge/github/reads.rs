@@ -4,8 +4,8 @@ use crate::fixture::github::{GithubFixture, expect_error_response, expect_failur
 use crate::github::openapi::{example, examples};
 use crate::github::recorded_answers::{REPOSITORY, Recorded, STATUS, pull, with};
 use candor_forge::{
-    Branch, CheckState, CommitCheck, Failure, Forge as _, ItemKind, MissingItem, Paging,
-    PullFilter, PullState, RepoName, Revision, UnmetPrecondition, UnreachableReason,
+    Branch, CheckSource, CheckState, CommitCheck, Failure, Forge as _, ItemKind, MissingItem,
+    Paging, PullFilter, PullState, RepoName, Revision, UnmetPrecondition, UnreachableReason,
 };
 use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::{Value, json};
@@ -583,6 +583,99 @@ async fn checks_are_all_pages_of_both_kinds() {
             check("z", CheckState::Passed, "skipped", Some("u")),
         ]
     );
+    fixture.assert_complete();
+}
+
+const PAGE_OF_STATUSES: &str = "GET /repos/octo/hello/commits/1234567/status?per_page=100&page=1";
+const PAGE_OF_RUNS: &str =
+    "GET /repos/octo/hello/commits/1234567/check-runs?filter=latest&per_page=100&page=";
+
+#[tokio::test]
+async fn refused_source_of_checks_does_not_hide_the_other() {
+    let refusal = || ScriptedResponse::json(403, &json!({ "message": "Resource not accessible" }));
+    let statuses = json!({ "sha": "1234567", "total_count": 1, "statuses": [{ "context": "a", "state": "success", "target_url": null }] });
+    let fixture = GithubFixture::reading().await;
+    fixture.respond(PAGE_OF_STATUSES, ScriptedResponse::json(200, &statuses));
+    fixture.respond(&format!("{PAGE_OF_RUNS}1"), refusal());
+    let found = fixture
+        .forge
+        .checks(&fixture.context, &repo(), "1234567")
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.checks.len(), found.unavailable),
+        (1, vec![CheckSource::CheckRuns])
+    );
+    // Without any source there is no answer.
+    fixture.respond(PAGE_OF_STATUSES, refusal());
+    fixture.respond(&format!("{PAGE_OF_RUNS}1"), refusal());
+    let refused = fixture
+        .forge
+        .checks(&fixture.context, &repo(), "1234567")
+        .await;
+    assert_eq!(expect_error_response(refused).status, 403);
+    fixture.assert_complete();
+}
+
+#[tokio::test]
+async fn check_runs_are_read_to_their_total_without_links() {
+    let fixture = GithubFixture::reading().await;
+    let statuses = json!({ "sha": "1234567", "total_count": 0, "statuses": [] });
+    let runs = |count: usize| {
+        let run = json!({ "name": "r", "status": "completed", "conclusion": "success", "html_url": null });
+        json!({ "total_count": 150, "check_runs": vec![run; count] })
+    };
+    for second in [50, 40] {
+        fixture.respond(PAGE_OF_STATUSES, ScriptedResponse::json(200, &statuses));
+        for (page, count) in [(1, 100), (2, second)] {
+            let line = format!("{PAGE_OF_RUNS}{page}");
+            fixture.respond(&line, ScriptedResponse::json(200, &runs(count)));
+        }
+        let found = fixture
+            .forge
+            .checks(&fixture.context, &repo(), "1234567")
+            .await
+            .unwrap();
+        assert_eq!(
+            (found.checks.len(), found.truncated),
+            (100 + second, second < 50)
+        );
+    }
+    fixture.assert_complete();
+}
+
+/// Older Enterprise servers list a directory although one object was requested.
+#[tokio::test]
+async fn directory_is_accepted_as_a_list() {
+    let fixture = GithubFixture::reading().await;
+    let list =
+        json!([{ "type": "file", "name": "b", "path": "d/b", "size": 3, "html_url": "u/b" }]);
+    fixture.respond(
+        "GET /repos/octo/hello/contents/d?ref=v1",
+        ScriptedResponse::json(200, &list),
+    );
+    let at = Revision::Named("v1".to_owned());
+    let found = fixture
+        .forge
+        .directory(&fixture.context, &repo(), "d", &at)
+        .await
+        .unwrap();
+    assert_eq!(found.items.len(), 1);
+    fixture.assert_complete();
+}
+
+#[tokio::test]
+async fn root_of_an_empty_repository_is_empty() {
+    let fixture = GithubFixture::reading().await;
+    fixture.respond("GET /repos/octo/hello", repository());
+    let missing = ScriptedResponse::json(404, &json!({ "message": "This repository is empty." }));
+    fixture.respond("GET /repos/octo/hello/contents/", missing);
+    fixture.respond("GET /repos/octo/hello", repository());
+    let found = fixture
+        .forge
+        .directory(&fixture.context, &repo(), "", &Revision::Default)
+        .await;
+    assert_eq!(found, Err(Failure::Empty));
     fixture.assert_complete();
 }
 

@@ -1,6 +1,8 @@
 //! The token is shown to GitHub and to nobody else: not by `Debug`, not by an error, not in a log.
 
-use crate::fixture::github::{CANARY, GithubFixture, expect_failure, repo, settings};
+use crate::fixture::github::{
+    CANARY, GithubFixture, expect_error_response, expect_failure, repo, settings,
+};
 use candor_forge::Forge as _;
 use candor_testkit::scripted_http::ScriptedResponse;
 use serde_json::json;
@@ -19,6 +21,43 @@ impl io::Write for Log {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// GitHub, or a proxy before it, echoes the token.
+#[tokio::test]
+async fn echoed_tokens_are_redacted() {
+    let fixture = GithubFixture::reading().await;
+    let line = "GET /repos/octo/hello";
+    let other = "github_pat_0123456789abcdefghij";
+    let echo = format!("Bad credentials {CANARY}, {other}");
+    let errors = json!([{ CANARY: echo, "code": "custom" }]);
+    fixture.respond(
+        line,
+        ScriptedResponse::json(401, &json!({ "message": echo })),
+    );
+    let refused = expect_error_response(fixture.forge.repository(&fixture.context, &repo()).await);
+    assert_eq!(
+        refused.message.as_deref(),
+        Some("Bad credentials [redacted], [redacted]")
+    );
+    let body = json!({ "message": "Validation Failed", "errors": errors });
+    fixture.respond(line, ScriptedResponse::json(422, &body));
+    let refused = expect_error_response(fixture.forge.repository(&fixture.context, &repo()).await);
+    assert_eq!(
+        refused.errors.as_deref(),
+        Some(
+            &json!([{ "[redacted]": "Bad credentials [redacted], [redacted]", "code": "custom" }])
+        )
+    );
+    // The cut must not leave the beginning of a token.
+    let long = format!("{}{CANARY}", "x".repeat(990));
+    fixture.respond(
+        line,
+        ScriptedResponse::json(403, &json!({ "message": long })),
+    );
+    let refused = expect_error_response(fixture.forge.repository(&fixture.context, &repo()).await);
+    assert!(refused.message.unwrap().ends_with("x[redacted]"));
+    fixture.assert_complete();
 }
 
 #[tokio::test]

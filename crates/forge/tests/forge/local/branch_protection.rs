@@ -52,6 +52,8 @@ async fn latest_state_of_each_status_is_returned() {
             check("ci/test", CheckState::Passed, "success"),
             check("not found", CheckState::Pending, "pending"),
         ],
+        unavailable: Vec::new(),
+        truncated: false,
     };
     assert_eq!(found, expected);
     let none = fixture

@@ -73,7 +73,7 @@ async fn unrecorded_merge_is_reported_as_made() {
         move |moment| {
             if moment == ChangePoint::MergeMoved {
                 let here = here.get().unwrap().clone();
-                let rename = "ALTER TABLE pulls RENAME TO elsewhere";
+                let rename = "ALTER TABLE pull_requests RENAME TO elsewhere";
                 execute(&here, rename);
             }
             true
@@ -91,7 +91,10 @@ async fn unrecorded_merge_is_reported_as_made() {
         "{merged:?}"
     );
     assert_eq!(context.mark.effect(), Effect::Done);
-    execute(fixture.dir.path(), "ALTER TABLE elsewhere RENAME TO pulls");
+    execute(
+        fixture.dir.path(),
+        "ALTER TABLE elsewhere RENAME TO pull_requests",
+    );
     assert!(fixture.pull(1).await.merged);
 }
 

@@ -2,7 +2,9 @@
 
 use crate::fixture::local::{ALL, LocalFixture, branch, git, hello, named, reading_context, repo};
 use candor_forge::local::{MAX_DEPTH, import};
-use candor_forge::{Failure, Forge as _, MergeMethod, MissingItem, Revision, UnmetPrecondition};
+use candor_forge::{
+    DamagedItem, Failure, Forge as _, MergeMethod, MissingItem, Revision, UnmetPrecondition,
+};
 use git2::{ObjectType, Oid, Repository};
 use std::fs;
 use std::io::Write as _;
@@ -202,7 +204,10 @@ async fn entries_of_a_wrong_type_fail_cleanly() {
             .forge
             .tree(&context, &hello, &branch(name), 99)
             .await;
-        assert!(matches!(whole, Err(Failure::Broken(..))), "{name}");
+        assert!(
+            matches!(whole, Err(Failure::Damaged(DamagedItem::Object, _))),
+            "{name}"
+        );
         let read = fixture
             .forge
             .file(&context, &hello, "x", &branch(name), 99)
@@ -270,7 +275,10 @@ async fn huge_file_is_too_large_by_its_header() {
         .forge
         .file(&context, &hello, "README.md", &at, 1000)
         .await;
-    assert!(matches!(loaded, Err(Failure::Broken(..))));
+    assert!(matches!(
+        loaded,
+        Err(Failure::Damaged(DamagedItem::Object, _))
+    ));
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ async fn interrupted_creation_is_completed() {
     assert!(matches!(nothing, Err(LocalForgeError::NotAForge(_))));
     assert!(init(dir.path()).await.unwrap());
     execute(dir.path(), "DELETE FROM meta WHERE key = 'sample'").await;
-    execute(dir.path(), "DELETE FROM pulls").await;
+    execute(dir.path(), "DELETE FROM pull_requests").await;
     assert!(init(dir.path()).await.unwrap());
     let forge = reopen(dir.path()).await;
     let pulls = forge
@@ -99,17 +99,17 @@ pub(crate) async fn execute(dir: &std::path::Path, sql: &'static str) {
 async fn newer_format_is_refused() {
     let fixture = LocalFixture::new().await;
     for (sql, format) in [
-        ("UPDATE meta SET value = '2' WHERE key = 'format'", 2),
+        ("UPDATE meta SET value = '3' WHERE key = 'format'", 3),
         ("UPDATE meta SET value = 'x' WHERE key = 'format'", u64::MAX),
     ] {
         execute(fixture.dir.path(), sql).await;
         let newer = LocalForge::open(fixture.dir.path(), clock(), identity()).await;
         assert!(
-            matches!(newer, Err(LocalForgeError::Newer { found, known: 1 }) if found == format)
+            matches!(newer, Err(LocalForgeError::Newer { found, known: 2 }) if found == format)
         );
         let newer = init(fixture.dir.path()).await;
         assert!(
-            matches!(newer, Err(LocalForgeError::Newer { found, known: 1 }) if found == format)
+            matches!(newer, Err(LocalForgeError::Newer { found, known: 2 }) if found == format)
         );
     }
 }
@@ -223,7 +223,7 @@ async fn import_that_fails_leaves_nothing() {
         matches!(database, Err(LocalForgeError::Failed(_))),
         "{database:?}"
     );
-    let object = git(origin.path(), &["rev-parse", "HEAD~1:a"]);
+    let object = git(origin.path(), &["rev-parse", "HEAD"]);
     fs::remove_file(
         origin
             .path()

@@ -5,8 +5,8 @@ use crate::fixture::local::{
 };
 use candor_forge::local::import;
 use candor_forge::{
-    Failure, Forge as _, MergeMethod, MissingItem, NewPullRequest, Paging, PullFileChange,
-    PullFilter, PullRequest, PullRequestChange, PullState, UnmetPrecondition,
+    Failure, Forge as _, MergeMethod, MissingItem, NewPullRequest, Paging, PullAttributes,
+    PullFileChange, PullFilter, PullRequest, PullRequestChange, PullState, UnmetPrecondition,
 };
 
 async fn update(
@@ -52,6 +52,7 @@ async fn sample_has_one_of_each_kind() {
         updated_at: "2025-01-01T05:00:00Z".into(),
         url: "candor:///sample/hello/pull/1".into(),
         node_id: None,
+        attributes: PullAttributes::default(),
     };
     assert_eq!(first, expected);
     assert_eq!(fixture.state(2).await, (Some(false), "dirty".to_owned()));

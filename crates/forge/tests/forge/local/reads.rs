@@ -232,7 +232,7 @@ async fn tree_has_parents_before_children_and_counts_what_it_leaves_out() {
         entry("src", "tree", None, "040000"),
         entry("src/main.rs", "blob", Some(37), "100644"),
     ];
-    assert_eq!(tree.entries, expected);
+    assert_eq!(*tree.entries, expected);
     assert_eq!(
         (tree.total, tree.truncated, tree.at.as_str()),
         (9, false, "main")
@@ -242,7 +242,7 @@ async fn tree_has_parents_before_children_and_counts_what_it_leaves_out() {
         .tree(&context, &hello(), &Revision::Default, 4)
         .await
         .unwrap();
-    assert_eq!(cut.entries, expected[..4]);
+    assert_eq!(*cut.entries, expected[..4]);
     assert_eq!((cut.total, cut.truncated), (9, true));
 }
 

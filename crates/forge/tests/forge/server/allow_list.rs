@@ -4,10 +4,14 @@ use crate::fixture::server::{FixtureOptions, ServerFixture, repos};
 use crate::fixture::stub_state::repository;
 use crate::fixture::valid_arguments;
 use serde_json::{Value, json};
+use std::num::NonZeroU32;
 
 fn only(patterns: &[&str]) -> ServerFixture {
     FixtureOptions::default()
-        .with(|options| options.config.repos = repos(patterns))
+        .with(|options| {
+            options.config.repos = repos(patterns);
+            options.config.writes_a_minute = NonZeroU32::MAX;
+        })
         .fixture()
 }
 

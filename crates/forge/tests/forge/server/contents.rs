@@ -109,7 +109,7 @@ async fn tree_is_bounded() {
     let fixture = FixtureOptions::default()
         .with(|options| {
             options.config.max_entries = 3;
-            options.stub_state.tree.entries = ["a", "b", "c", "d", "e"].map(entry).to_vec();
+            options.stub_state.tree.entries = ["a", "b", "c", "d", "e"].map(entry).into();
             options.stub_state.tree.total = 5;
             options.stub_state.items = ["a", "b", "c", "d", "e"].map(item).to_vec();
         })
@@ -143,7 +143,10 @@ async fn tree_is_bounded() {
 
     // Exactly as many as fit are not cut.
     fixture.stub.stub_state().items.truncate(3);
-    fixture.stub.stub_state().tree.entries.truncate(3);
+    {
+        let entries = &mut fixture.stub.stub_state().tree.entries;
+        *entries = entries[..3].into();
+    }
     let tree = fixture
         .call_tool("get_tree", json!({ "repo": "octo/cat" }))
         .await
@@ -218,6 +221,7 @@ async fn unreadable_readme_is_a_failure() {
         errors: None,
         limited: false,
         retry_after: None,
+        sso_url: None,
     };
     fixture
         .stub

@@ -72,7 +72,7 @@ async fn invalid_arguments_have_one_sentence_and_the_same_object() {
         concat!(
             "`path` is required ('pth' was given: did you mean 'path'?); ",
             "`pth` is not an argument of this tool (did you mean 'path' instead of 'pth'?); ",
-            "`repo` must be text that matches ^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$, and was \"octo\"; ",
+            "`repo` must be text that matches ^[a-zA-Z0-9._-]+/[a-zA-Z0-9._-]+$, and was \"octo\" (give `repo` as 'owner/name'); ",
             "nothing was changed; do not retry unchanged: ",
             "Correct every field named in `validation_errors`; `tools/list` has the schema."
         )

@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn arguments_cannot_forge_a_line(
         tool in prop_oneof![
-            proptest::sample::select(&WRITES[..]).prop_map(String::from),
+            proptest::sample::select(WRITES).prop_map(String::from),
             ".{0,20}",
             Just(String::from("x\" code=0 msg=\"y")),
             Just(String::from("search\njsonrpc_error tool=fetch")),

@@ -44,6 +44,7 @@ fn failures(words: &str) -> Vec<(Failure, i64)> {
             errors: Some(Box::new(json!([{ "message": words }]))),
             limited,
             retry_after: None,
+            sso_url: None,
         })
     };
     vec![

@@ -1,6 +1,6 @@
 //! `merge_pull_request`: what keeps it from merging, in which order, and what exactly is merged.
 
-use crate::fixture::server::{ServerFixture, fixture};
+use crate::fixture::server::{ServerFixture, fixture, fixture_with};
 use crate::fixture::stub_state::{HEAD, MADE, PausePoint, StubState, check, pull};
 use crate::fixture::valid_arguments::{changed, without};
 use candor_forge::{
@@ -216,12 +216,14 @@ async fn merge_refused_by_the_backend_is_reported_alike() {
         errors: None,
         limited: false,
         retry_after: None,
+        sso_url: None,
     };
     let refused = UnmergeablePull {
         number: 7,
         reason: UnmergeableReason::Refused,
         state: None,
         failing_checks: Vec::new(),
+        conflicts: None,
         response: Some(Box::new(answered)),
     };
     fixture
@@ -360,5 +362,97 @@ async fn each_method_is_passed_on() {
                 "merge octo/cat MergeInstruction {{ number: 7, method: {backend_calls}, title: Some(\"Purr\"), message: Some(\"Why\"), head_sha: \"{HEAD}\" }}"
             )
         );
+    }
+}
+
+/// The paths that conflict stand after the older members and before `fault`, bounded in number.
+#[tokio::test]
+async fn conflict_names_its_paths() {
+    let fixture = fixture_with(|stub_state| {
+        stub_state.pulls[0].mergeable = Some(false);
+        stub_state.pulls[0].mergeable_state = Some(String::from("dirty"));
+        stub_state.checks = vec![];
+        stub_state.conflicts.conflicts = Some(vec![candor_forge::Conflict {
+            path: String::from("README.md"),
+            kind: candor_forge::ConflictKind::Content,
+        }]);
+    });
+    let merge = json!({ "repo": "octo/cat", "prNumber": 7 });
+    let answer = fixture.call_tool("merge_pull_request", merge.clone()).await;
+    let expected = concat!(
+        r#"{"code":-32005,"message":"Pull request #7 is not mergeable: it conflicts with its base branch","#,
+        r#""data":{"tool":"merge_pull_request","timestamp":"2025-10-12T15:49:21.049Z","#,
+        r#""mergeable_state":"dirty","conflicts":[{"path":"README.md","kind":"content"}],"#,
+        r#""fault":{"class":"policy","retry":"after_change","retry_after_ms":null,"effect":"none","#,
+        r#""remedy":"Bring the head branch up to date with its base, resolve the conflicts, then merge."}}}"#
+    );
+    assert_eq!(answer.text(), expected);
+    let many = (0..150).map(|n| candor_forge::Conflict {
+        path: format!("{n:03}"),
+        kind: candor_forge::ConflictKind::AddAdd,
+    });
+    fixture.stub.stub_state().conflicts = candor_forge::ConflictReport {
+        conflicts: Some(many.collect()),
+        changed_on_both: Some((0..150).map(|n| format!("{n:03}")).collect()),
+    };
+    let data = fixture
+        .call_tool("merge_pull_request", merge.clone())
+        .await
+        .error()["data"]
+        .clone();
+    assert_eq!(data["conflicts"].as_array().unwrap().len(), 100);
+    assert_eq!(data["conflicts_omitted"], 50);
+    assert_eq!(data["changed_on_both"].as_array().unwrap().len(), 100);
+    // A lookup that fails changes nothing else.
+    let broken = Failure::Missing(candor_forge::MissingItem::Repository);
+    fixture
+        .stub
+        .stub_state()
+        .failing
+        .insert("conflicts", broken);
+    let data = fixture.call_tool("merge_pull_request", merge).await.error()["data"].clone();
+    assert_eq!(data.get("conflicts"), None);
+    assert_eq!(data["mergeable_state"], "dirty");
+}
+
+#[tokio::test]
+async fn another_head_or_a_closed_pull_request_is_not_updated() {
+    let fixture = fixture();
+    let stale = json!({ "repo": "octo/cat", "prNumber": 7, "expected_head_sha": "abcdef0" });
+    let answer = fixture.call_tool("update_pull_request_branch", stale).await;
+    assert_eq!(answer.code(), -32006);
+    assert_eq!(answer.error()["data"]["expected"], "abcdef0");
+    fixture.stub.stub_state().pulls[0].state = PullState::Closed;
+    let closed = json!({ "repo": "octo/cat", "prNumber": 7 });
+    let answer = fixture
+        .call_tool("update_pull_request_branch", closed)
+        .await;
+    assert_eq!(
+        answer.message(),
+        "Validation error: the pull request #7 is not open"
+    );
+    assert!(fixture.events.of("done").is_empty());
+}
+
+/// A query cannot leave the repository of the call.
+#[tokio::test]
+async fn code_query_cannot_name_another_repository() {
+    let fixture = fixture();
+    for query in [
+        "a repo:b/c",
+        "REPO:b/c",
+        "-org:b",
+        "(user:b)",
+        "\"owner:b\"",
+        "a\tuser:b",
+    ] {
+        let wrong = json!({ "repo": "octo/cat", "query": query });
+        let answer = fixture.call_tool("search_code", wrong).await;
+        let expected = [(String::from("not"), String::from("/query"))];
+        assert_eq!(answer.violations(), expected, "{query}");
+    }
+    for query in ["std::io", "myrepo:x", "repository"] {
+        let right = json!({ "repo": "octo/cat", "query": query });
+        fixture.call_tool("search_code", right).await.value();
     }
 }

@@ -3,10 +3,12 @@
 mod allow_list;
 mod argument_rules;
 mod bounds;
+mod change_rules;
 mod contents;
 mod deadlines;
 mod failure_forms;
 mod failure_lines;
+mod file_contents;
 mod foreign_messages;
 mod mergeability;
 mod merges;

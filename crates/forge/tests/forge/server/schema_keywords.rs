@@ -19,15 +19,21 @@ struct Part {
     rule: Validator,
 }
 
+/// Returns an independent validator, which asserts formats as this server does.
+pub(crate) fn validator(schema: &Value) -> Validator {
+    let options = jsonschema::options().should_validate_formats(true);
+    options.build(schema).unwrap()
+}
+
 impl Part {
     fn of(keyword: &'static str, schema: &Value) -> Part {
-        let rule = jsonschema::validator_for(schema).unwrap();
+        let rule = validator(schema);
         Part { keyword, rule }
     }
 }
 
 /// The keywords of a value, in the order in which the page has them looked at.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "type",
     "enum",
     "minimum",
@@ -35,6 +41,7 @@ const ORDER: [&str; 9] = [
     "maxLength",
     "minLength",
     "pattern",
+    "format",
     "minItems",
     "maxItems",
 ];
@@ -95,8 +102,14 @@ pub(crate) fn pool(schema: &Value) -> Vec<Value> {
     pool.push(json!(format!("owner:{}", "a".repeat(101))));
     pool.push(json!(format!("{}:a", "o".repeat(140))));
     if let Some(most) = schema["maxItems"].as_u64() {
-        let file = |n| json!({ "path": format!("f{n}"), "content": "" });
-        pool.push((0..=most).map(file).collect());
+        let has = |name: &str| schema["items"]["properties"].get(name).is_some();
+        let item = |n| match schema["items"]["type"].as_str() {
+            Some("string") => json!(format!("n{n}")),
+            _ if has("op") => json!({ "op": "delete", "path": format!("f{n}") }),
+            _ if has("line") => json!({ "path": format!("f{n}"), "line": 1, "body": "x" }),
+            _ => json!({ "path": format!("f{n}"), "content": "" }),
+        };
+        pool.push((0..=most).map(item).collect());
     }
     pool
 }
@@ -158,8 +171,9 @@ fn cases(schema: &Value, right: &Value, path: &str) -> Vec<Case> {
     }
     if let Some(items) = schema.get("items") {
         for inner in self::cases(items, &right[0], &format!("{path}/0")) {
+            let mut violations = inner.violations;
+            violations.extend(foreign_members(&inner.arguments, &format!("{path}/0")));
             let arguments = json!([inner.arguments]);
-            let violations = inner.violations;
             cases.push(Case {
                 arguments,
                 violations,
@@ -167,6 +181,15 @@ fn cases(schema: &Value, right: &Value, path: &str) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// The members that a `move` does not take. The rules of operations follow those of the schema.
+fn foreign_members(change: &Value, path: &str) -> Vec<(String, String)> {
+    let foreign = ["old_text", "new_text", "executable"].into_iter();
+    let foreign = foreign.filter(|name| change["op"] == "move" && change.get(name).is_some());
+    foreign
+        .map(|_| (String::from("additionalProperties"), path.to_owned()))
+        .collect()
 }
 
 /// The keywords of an object itself.
@@ -214,12 +237,23 @@ fn objects(schema: &Value, right: &Value, add: &mut impl FnMut(Value, &[String])
 /// The cases of an object's members, each in the object.
 fn members(schema: &Value, right: &Value, path: &str) -> Vec<Case> {
     let mut cases = Vec::new();
+    let groups = ["get_job_logs", "rerun_failed_jobs"].map(valid_arguments::exactly_one);
+    let is_group = |group: &&&[&str]| {
+        let has = |name: &&str| schema["properties"].get(*name).is_some();
+        path.is_empty() && group.iter().all(has) && schema["required"] == json!(["repo"])
+    };
+    let group = groups.iter().find(is_group).copied().unwrap_or_default();
     for (name, property) in schema["properties"].as_object().unwrap() {
         let excluded = schema["not"]["required"].as_array();
         let mut around = right.clone();
         for other in excluded.into_iter().flatten() {
             if other != name && excluded.unwrap().contains(&json!(name)) {
                 around = without(around, other.as_str().unwrap());
+            }
+        }
+        for other in group {
+            if other != name && group.contains(&name.as_str()) && right.get(other).is_some() {
+                around = without(around, other);
             }
         }
         let value = right.get(name).cloned().unwrap_or_else(|| json!("main"));

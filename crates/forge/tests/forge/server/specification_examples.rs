@@ -95,7 +95,12 @@ async fn common_errors_have_their_one_sentence() {
         let expected = format!("Validation errors: {expected}");
         assert_eq!(answer.message(), expected, "{tool} {arguments}");
         assert_eq!(answer.code(), -32602);
-        assert_eq!(hints(&answer.error()), None, "{arguments}");
+        let hint = json!([{ "path": "/repo", "hint": "give `repo` as 'owner/name'" }]);
+        let is_one_part = ["invalid", ""]
+            .iter()
+            .any(|repo| arguments["repo"] == *repo);
+        let expected = is_one_part.then_some(&hint);
+        assert_eq!(hints(&answer.error()), expected, "{arguments}");
     }
 }
 

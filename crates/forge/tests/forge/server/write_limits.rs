@@ -1,7 +1,8 @@
 //! Tests of the limit of writes per minute and repository.
 
-use crate::fixture::server::{FixtureOptions, ServerFixture, fixture, repos};
+use crate::fixture::server::{FixtureOptions, ServerFixture, fixture, fixture_with, repos};
 use crate::fixture::valid_arguments::{self, WRITES, changed};
+use candor_forge::{Failure, MissingItem};
 use serde_json::json;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -16,6 +17,29 @@ async fn write(fixture: &ServerFixture, n: usize, repo: &str) -> Option<i64> {
         .text()
         .starts_with(r#"{"code""#)
         .then(|| answer.code())
+}
+
+/// A write that the backend refused has no effect, so it does not count.
+#[tokio::test(start_paused = true)]
+async fn refused_writes_do_not_count() {
+    let fixture = fixture_with(|stub_state| {
+        let missing = Failure::Missing(MissingItem::Branch(String::from("gone")));
+        stub_state.failing.insert("commit_files", missing);
+    });
+    let commit = valid_arguments::for_tool("commit_files");
+    for _ in 0..30 {
+        let answer = fixture.call_tool("commit_files", commit.clone()).await;
+        assert_eq!(answer.code(), -32002);
+    }
+    let update = valid_arguments::for_tool("update_pull_request");
+    for _ in 0..20 {
+        fixture
+            .call_tool("update_pull_request", update.clone())
+            .await
+            .value();
+    }
+    let answer = fixture.call_tool("update_pull_request", update).await;
+    assert_eq!(answer.code(), -32004);
 }
 
 #[tokio::test(start_paused = true)]

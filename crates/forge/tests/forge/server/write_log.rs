@@ -60,13 +60,10 @@ async fn unrecorded_attempt_is_not_made() {
             .call_tool(tool, valid_arguments::for_tool(tool))
             .await;
         assert_eq!(answer.code(), -32603);
-        assert_eq!(
-            answer.message(),
-            "Internal error: the call could not be recorded"
-        );
+        assert_eq!(answer.message(), "Internal error: the disk is full");
         assert_eq!(answer.effect(), "none");
         let line = format!(
-            "line jsonrpc_error tool={tool} code=-32603 {} state=- msg=\"Internal error: the call could not be recorded\"",
+            "line jsonrpc_error tool={tool} code=-32603 {} state=- msg=\"Internal error: the disk is full\"",
             shown(tool)
         );
         assert_eq!(fixture.events.all(), [String::from("log fails"), line]);
@@ -94,7 +91,7 @@ async fn unrecorded_outcome_reports_the_change() {
         assert_eq!(answer.code(), -32603, "{tool}");
         assert_eq!(
             answer.message(),
-            "Internal error: the call could not be recorded"
+            "Internal error: the disk is full; the outcome is not on record"
         );
         assert_eq!(answer.effect(), "done", "{tool}");
         assert_eq!(fixture.lines().len(), 1);

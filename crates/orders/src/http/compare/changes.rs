@@ -1,16 +1,16 @@
 //! The entity that answers a change, compared with the request.
 
 use super::amounts::ExactAmount;
-use super::{Mismatch, must};
+use super::{Mismatch, details, must};
 use crate::Request;
 use crate::model::{
     CancelOrder, CreateReturn, CustomField, DecimalAmount, FulfillOrder, Fulfillment, LineItem,
-    LineQuantity, NewLineItem, NewOrder, Order, OrderCustomer, OrderStatus, OrderUpdates,
-    PostalAddress, Return, ReturnLine,
+    LineNumber, LineQuantity, NewLineItem, NewOrder, Order, OrderCustomer, OrderStatus,
+    OrderUpdates, PostalAddress, Return, ReturnLine,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-const GIVEN: &str = "is not what the request gives";
+pub(super) const GIVEN: &str = "is not what the request gives";
 const ORDER: &str = "is not the order of the request";
 const QUANTITIES: &str = "do not have the quantities of the request";
 const UNTOUCHED: &str = "of a new order has fulfilled, cancelled or returned units";
@@ -73,10 +73,11 @@ fn check_created(new: &NewOrder, order: &Order) -> Result<(), Mismatch> {
     ] {
         must(is_amount(given.as_ref(), shown), member, GIVEN)?;
     }
-    Ok(())
+    details::check_created(new, order)
 }
 
-fn is_amount(given: Option<&DecimalAmount>, shown: &str) -> bool {
+/// Returns true if the answer shows the amount that the request gives, if it gives one.
+pub(super) fn is_amount(given: Option<&DecimalAmount>, shown: &str) -> bool {
     given.is_none_or(|given| ExactAmount::of(given).equals(ExactAmount::parse(shown)))
 }
 
@@ -201,33 +202,26 @@ fn check_address(
     let Some(shown) = shown else {
         return Err(Mismatch::new(name, GIVEN));
     };
-    let optional = |given: &Option<String>, shown: &Option<String>| {
-        given.as_ref().is_none_or(|given| {
-            shown
-                .as_ref()
-                .is_some_and(|shown| is_same_text(given, shown))
-        })
-    };
     for (member, is_same) in [
         ("address1", is_same_text(&given.address1, &shown.address1)),
-        ("address2", optional(&given.address2, &shown.address2)),
+        ("address2", is_text(&given.address2, &shown.address2)),
         ("city", is_same_text(&given.city, &shown.city)),
         (
             "stateOrProvince",
-            optional(&given.state_or_province, &shown.state_or_province),
+            is_text(&given.state_or_province, &shown.state_or_province),
         ),
         (
             "zipCodeOrPostalCode",
-            optional(
+            is_text(
                 &given.zip_code_or_postal_code,
                 &shown.zip_code_or_postal_code,
             ),
         ),
         ("country", is_same_text(&given.country, &shown.country)),
-        ("firstName", optional(&given.first_name, &shown.first_name)),
-        ("lastName", optional(&given.last_name, &shown.last_name)),
-        ("company", optional(&given.company, &shown.company)),
-        ("phone", optional(&given.phone, &shown.phone)),
+        ("firstName", is_text(&given.first_name, &shown.first_name)),
+        ("lastName", is_text(&given.last_name, &shown.last_name)),
+        ("company", is_text(&given.company, &shown.company)),
+        ("phone", is_text(&given.phone, &shown.phone)),
     ] {
         if !is_same {
             return Err(Mismatch::new(format!("{name}.{member}"), GIVEN));
@@ -237,8 +231,16 @@ fn check_address(
 }
 
 /// Returns true if two texts for people differ in nothing but letter case and white space.
-fn is_same_text(one: &str, other: &str) -> bool {
+pub(super) fn is_same_text(one: &str, other: &str) -> bool {
     one == other || fold(one) == fold(other)
+}
+
+/// Returns true if the answer shows the text that the request gives, if it gives one.
+pub(super) fn is_text(given: &Option<String>, shown: &Option<String>) -> bool {
+    given.as_ref().is_none_or(|given| {
+        let shown = shown.as_deref().unwrap_or_default();
+        is_same_text(given, shown)
+    })
 }
 
 fn fold(text: &str) -> String {
@@ -253,16 +255,8 @@ fn check_updated(updates: &OrderUpdates, order: &Order) -> Result<(), Mismatch> 
         "status",
         GIVEN,
     )?;
-    for (member, given, shown) in [
-        ("name", &updates.name, &order.name),
-        ("notes", &updates.notes, &order.notes),
-    ] {
-        let shown = shown.as_deref().unwrap_or_default();
-        let is_shown = given
-            .as_ref()
-            .is_none_or(|given| is_same_text(given, shown));
-        must(is_shown, member, GIVEN)?;
-    }
+    must(is_text(&updates.name, &order.name), "name", GIVEN)?;
+    must(is_text(&updates.notes, &order.notes), "notes", GIVEN)?;
     check_address(
         "shippingAddress",
         updates.shipping_address.as_ref(),
@@ -284,7 +278,8 @@ fn check_updated(updates: &OrderUpdates, order: &Order) -> Result<(), Mismatch> 
         fields.is_none_or(|given| field_set(given) == field_set(&order.custom_fields)),
         "customFields",
         GIVEN,
-    )
+    )?;
+    details::check_updated(updates, order)
 }
 
 /// Returns the tags without order, repetition and letter case.
@@ -327,8 +322,16 @@ fn check_cancelled(cancel: &CancelOrder, order: &Order) -> Result<(), Mismatch> 
             .map(|line| (line.sku.as_str(), line.cancelled_quantity)),
     );
     let enough = |(sku, count): (&str, i128)| cancelled.get(sku).is_some_and(|has| *has >= count);
+    let of_line = |line: &LineQuantity| {
+        let Some(number) = line.line.map(LineNumber::get) else {
+            return true;
+        };
+        let mut shown = order.line_items.iter();
+        let shown = shown.find(|one| one.line == Some(number) && one.sku == line.sku);
+        shown.is_some_and(|shown| shown.cancelled_quantity >= line.quantity.get())
+    };
     must(
-        asked_units(asked).into_iter().all(enough),
+        asked_units(asked).into_iter().all(enough) && asked.iter().all(of_line),
         "lineItems.cancelledQuantity",
         "is less than the request cancels",
     )
@@ -383,7 +386,10 @@ pub(in crate::http) fn check_fulfillment(
         location.is_none_or(left_there),
         "lineItems.locationId",
         GIVEN,
-    )
+    )?;
+    let (carrier, service) = (&fulfillment.carrier, &fulfillment.service);
+    must(is_text(&request.carrier, carrier), "carrier", GIVEN)?;
+    must(is_text(&request.service, service), "service", GIVEN)
 }
 
 /// Compares the answer to `create-return`.
@@ -398,5 +404,6 @@ pub(in crate::http) fn check_return(
         back == returned_units(&request.line_items),
         "lineItems",
         QUANTITIES,
-    )
+    )?;
+    details::check_returned(request, returned)
 }

@@ -5,6 +5,7 @@
 
 mod amounts;
 mod changes;
+mod details;
 mod orders;
 mod pages;
 mod texts;

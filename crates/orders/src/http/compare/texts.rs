@@ -64,11 +64,22 @@ pub(in crate::http) fn clean_entity(
     }
 }
 
-/// Returns true if the JSON text can contain a hidden character: an escape, a control character, or
-/// a first byte of those beyond ASCII.
+/// Returns true if the JSON text can contain a hidden character. A text with an escape, or with the
+/// first byte of a hidden character, is examined more closely, because reading it costs more.
 fn may_contain_hidden(json: &str) -> bool {
     let first = |byte: u8| matches!(byte, b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2 | 0xef);
-    json.bytes().any(first)
+    json.bytes().any(first) && (has_control_escape(json) || json.chars().any(is_hidden))
+}
+
+/// Returns true if the JSON text has an escape other than those of a quote and a backslash.
+fn has_control_escape(json: &str) -> bool {
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\\' && !matches!(bytes.next(), Some(b'"' | b'\\')) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns an id that can be shown, whatever its characters are.

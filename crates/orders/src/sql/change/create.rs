@@ -10,21 +10,16 @@ use crate::model::{
     Shipping, Totals, TotalsError, to_money,
 };
 use crate::sql::connection::{
-    DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders, sql,
-    values_list,
+    AnyQuery, DbConnection, dynamic_sql, get_number, get_optional_text, get_text, placeholders,
+    sql, values_list,
 };
+use crate::sql::dialect::SqlDialect;
 use crate::sql::errors::TransactionError;
 use crate::sql::lookups;
 use crate::sql::order::{LineRow, OrderDetails, OrderRow, get_money};
+use crate::sql::stock_changes::CatalogueEntry;
 use candor_fault::to_json;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A SKU in the catalogue, with the units that can still be ordered.
-pub(super) struct CatalogueEntry {
-    pub(super) name: String,
-    pub(super) price: Money,
-    pub(super) available: i64,
-}
 
 /// An order that passed every check and is to be stored.
 pub(super) struct OrderDraft {
@@ -102,6 +97,17 @@ pub(super) async fn create(
     ChangeResult::new(&order_row.into_entity(lines), &id)
 }
 
+/// Returns the queries with which [`create`] starts in a file, in their order.
+pub(super) fn first_queries(order: &NewOrder) -> Vec<AnyQuery> {
+    let external_id = order.external_id.as_deref().map(external_id_query);
+    let customer = order.customer.as_ref().and_then(customer_query);
+    let skus = order.line_items.iter().map(|line| line.sku.as_str());
+    let skus: BTreeSet<_> = skus.collect();
+    let entries = (!skus.is_empty()).then(|| entries_query(&skus, ""));
+    let all = [external_id, customer, entries];
+    all.into_iter().flatten().collect()
+}
+
 /// Stores a new order with its lines and lookup keys. The stock is moved by the caller.
 pub(super) async fn place(
     change: &mut ChangeContext<'_>,
@@ -132,12 +138,21 @@ pub(super) async fn place(
             ..line
         })
         .collect();
-    insert(change.session, &mut order_row).await?;
-    insert_lines(change.session, &lines, order_row.created_at.micros()).await?;
     let keys = lookups::of_order(order_row.name.as_deref(), &order_row.details);
     let order = (order_row.id.as_str(), order_row.created_at);
-    lookups::insert(change.session, order, &keys).await?;
-    Ok((order_row, lines))
+    let mut statements = vec![
+        order_statement(change.session.dialect(), &order_row),
+        lines_statement(&lines, order_row.created_at.micros()),
+    ];
+    statements.extend(lookups::insert_statement(order, &keys));
+    match change.session.write_all(statements).await? {
+        // Another call took the external id in the meantime: the next try reports that.
+        None => Err(TransactionError::Again(Failure::Unavailable(None, None))),
+        Some(row) => {
+            order_row.number = get_number(&row, 0)?;
+            Ok((order_row, lines))
+        }
+    }
 }
 
 fn currency(change: &ChangeContext<'_>, order: &NewOrder) -> Result<Currency, Failure> {
@@ -152,11 +167,7 @@ async fn check_external_id(
     session: &mut DbConnection,
     external_id: &str,
 ) -> Result<(), TransactionError> {
-    let statement = sql("SELECT id FROM orders WHERE external_id = $1");
-    match session
-        .first(statement.bind(external_id.to_owned()))
-        .await?
-    {
+    match session.first(external_id_query(external_id)).await? {
         None => Ok(()),
         Some(_) => {
             let refused =
@@ -166,19 +177,19 @@ async fn check_external_id(
     }
 }
 
+fn external_id_query(external_id: &str) -> AnyQuery {
+    let statement = sql("SELECT id FROM orders WHERE external_id = $1");
+    statement.bind(external_id.to_owned())
+}
+
 /// Returns the known customer with this id or email address, or `None` for a new one.
 async fn find_customer(
     session: &mut DbConnection,
     customer: &OrderCustomer,
 ) -> Result<Option<OrderCustomer>, TransactionError> {
-    let found = match (&customer.id, &customer.email) {
-        (Some(id), _) => {
-            let statement =
-                sql("SELECT id, email, first_name, last_name, phone FROM customers WHERE id = $1");
-            session.first(statement.bind(id.clone())).await?
-        }
-        (None, Some(email)) => find_by_email(session, email).await?,
-        (None, None) => None,
+    let found = match customer_query(customer) {
+        Some(query) => session.first(query).await?,
+        None => None,
     };
     let missing =
         || Failure::from(OrderRefusal::from(RefusalReason::CustomerNotFound).at("order.customer"));
@@ -200,13 +211,25 @@ async fn find_customer(
     }
 }
 
-async fn find_by_email(
-    session: &mut DbConnection,
-    email: &str,
-) -> Result<Option<sqlx::any::AnyRow>, TransactionError> {
+fn customer_query(customer: &OrderCustomer) -> Option<AnyQuery> {
+    match (&customer.id, &customer.email) {
+        (Some(id), _) => {
+            // The id of an erased customer names nobody any more.
+            let statement = sql(
+                "SELECT id, email, first_name, last_name, phone FROM customers
+                 WHERE id = $1 AND erased_at IS NULL",
+            );
+            Some(statement.bind(id.clone()))
+        }
+        (None, Some(email)) => Some(email_query(email)),
+        (None, None) => None,
+    }
+}
+
+fn email_query(email: &str) -> AnyQuery {
     let statement =
         sql("SELECT id, email, first_name, last_name, phone FROM customers WHERE email_key = $1");
-    session.first(statement.bind(email.to_lowercase())).await
+    statement.bind(email.to_lowercase())
 }
 
 /// Returns the customer as it is stored in the order: the caller's values first, then the known
@@ -256,7 +279,7 @@ async fn insert_customer(
             Some(row)
         }
         // Another call created the same customer in the meantime.
-        None => find_by_email(change.session, &email).await?,
+        None => change.session.first(email_query(&email)).await?,
     };
     let row = row.ok_or_else(|| TransactionError::Again(Failure::Unavailable(None, None)))?;
     Ok(merge_customer(&row, customer)?)
@@ -275,34 +298,51 @@ pub(super) async fn read_entries<'a>(
     if skus.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let statement = dynamic_sql(format!(
-        "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{}",
-        placeholders(skus.len(), 1),
-        match session.locks_stock {
-            true => session.dialect().lock_suffix(),
-            false => "",
-        }
-    ));
-    let statement = skus
-        .iter()
-        .fold(statement, |query, sku| query.bind((*sku).to_owned()));
-    let rows = session.all(statement).await?;
-    let read = rows.iter().map(|row| {
-        let sku = get_text(row, 0)?;
-        let entry = CatalogueEntry {
-            name: get_text(row, 1)?,
-            price: get_money(row, 2)?,
-            available: get_number(row, 3)? + session.stock().available(&sku),
-        };
-        Ok((sku, entry))
-    });
-    let found: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
+    let mut found = match session.known_entries(&skus) {
+        Some(known) => known,
+        None => query_entries(session, &skus).await?,
+    };
+    for (sku, entry) in &mut found {
+        entry.available += session.stock().available(sku);
+    }
     let unknown = named.iter().position(|sku| !found.contains_key(*sku));
     if let Some(index) = unknown {
         let field = format!("{field}.{index}.sku");
         return Err(Failure::from(OrderRefusal::from(RefusalReason::SkuNotFound).at(field)).into());
     }
     Ok(found)
+}
+
+/// Reads the catalogue entries of these SKUs, without the changes of this transaction.
+async fn query_entries(
+    session: &mut DbConnection,
+    skus: &BTreeSet<&str>,
+) -> Result<BTreeMap<String, CatalogueEntry>, TransactionError> {
+    let locking = match session.locks_stock {
+        true => session.dialect().lock_suffix(),
+        false => "",
+    };
+    let rows = session.all(entries_query(skus, locking)).await?;
+    let read = rows.iter().map(|row| {
+        let entry = CatalogueEntry {
+            name: get_text(row, 1)?,
+            price: get_money(row, 2)?,
+            available: get_number(row, 3)?,
+        };
+        Ok((get_text(row, 0)?, entry))
+    });
+    let entries: BTreeMap<_, _> = read.collect::<Result<_, Failure>>()?;
+    session.keep_entries(&entries);
+    Ok(entries)
+}
+
+fn entries_query(skus: &BTreeSet<&str>, locking: &str) -> AnyQuery {
+    let statement = dynamic_sql(format!(
+        "SELECT sku, name, price, on_hand - reserved FROM variants WHERE sku IN ({}) ORDER BY sku{locking}",
+        placeholders(skus.len(), 1),
+    ));
+    skus.iter()
+        .fold(statement, |query, sku| query.bind((*sku).to_owned()))
 }
 
 /// Returns the lines with their amounts. Their order id is set later.
@@ -446,15 +486,13 @@ pub(super) fn check_stock<'a>(
     Ok(units)
 }
 
-/// Inserts the row of an order and sets the number that it gets.
-async fn insert(
-    session: &mut DbConnection,
-    order_row: &mut OrderRow,
-) -> Result<(), TransactionError> {
+/// Returns the statement that inserts the row of an order. It returns the number that the order
+/// gets, or no row if another order has its external id.
+fn order_statement(dialect: SqlDialect, order_row: &OrderRow) -> AnyQuery {
     let (totals, amounts) = (order_row.totals, order_row.amounts);
     let customer = order_row.details.customer.as_ref();
     let customer_id = customer.and_then(|customer| customer.id.clone());
-    let inserted = dynamic_sql(format!(
+    dynamic_sql(format!(
         "INSERT INTO orders (id, external_id, name, status, currency, customer_id, details,
              sub_total, discount_total, total, created_at, updated_at, shipping_total, shipping_tax,
              order_discount, order_tax, tax_total, tax_included, paid_total, payment_status,
@@ -462,7 +500,7 @@ async fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
              $19, $20, $21, $22, {})
          ON CONFLICT (external_id) DO NOTHING RETURNING number",
-        session.dialect().next_order_number()
+        dialect.next_order_number()
     ))
     .bind(order_row.id.clone())
     .bind(order_row.external_id.clone())
@@ -485,15 +523,7 @@ async fn insert(
     .bind(order_row.paid_total.minor())
     .bind(order_row.payment_status().word())
     .bind(order_row.next_line)
-    .bind(order_row.exchange_for.clone());
-    match session.first(inserted).await? {
-        // Another call took the external id in the meantime: the next try reports that.
-        None => Err(TransactionError::Again(Failure::Unavailable(None, None))),
-        Some(row) => {
-            order_row.number = get_number(&row, 0)?;
-            Ok(())
-        }
-    }
+    .bind(order_row.exchange_for.clone())
 }
 
 pub(super) async fn insert_lines(
@@ -501,6 +531,10 @@ pub(super) async fn insert_lines(
     lines: &[LineRow],
     at: i64,
 ) -> Result<(), TransactionError> {
+    session.execute(lines_statement(lines, at)).await.map(drop)
+}
+
+fn lines_statement(lines: &[LineRow], at: i64) -> AnyQuery {
     const TYPES: [&str; 12] = [
         "TEXT", "BIGINT", "TEXT", "TEXT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
         "BIGINT", "BIGINT", "BIGINT",
@@ -510,7 +544,7 @@ pub(super) async fn insert_lines(
              fulfilled, cancelled, returned, created_at, tax) VALUES {}",
         values_list(lines.len(), &TYPES, 1)
     ));
-    let statement = lines.iter().fold(statement, |query, line| {
+    lines.iter().fold(statement, |query, line| {
         query
             .bind(line.order_id.clone())
             .bind(line.line)
@@ -524,7 +558,5 @@ pub(super) async fn insert_lines(
             .bind(line.returned)
             .bind(at)
             .bind(line.tax.minor())
-    });
-    session.execute(statement).await?;
-    Ok(())
+    })
 }

@@ -1,11 +1,11 @@
 //! Edits of an order's lines before they are shipped: new quantities and prices, new lines, removed
 //! lines.
 
-use super::create::CatalogueEntry;
 use super::lines::StockShift;
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
 use crate::model::{Currency, LineEdit, MAX_LINES, Money, to_money};
 use crate::sql::order::{LineRow, OrderRow};
+use crate::sql::stock_changes::CatalogueEntry;
 use std::collections::BTreeMap;
 
 /// The path of the edits.
@@ -48,7 +48,7 @@ pub(super) fn apply(
         return Err(RuleViolation::new(FIELD, OrderRule::Lines).into());
     }
     if lines.len() > MAX_LINES {
-        return Err(RuleViolation::new(FIELD, OrderRule::EntryLimit).into());
+        return Err(RuleViolation::new(FIELD, OrderRule::LineLimit).into());
     }
     Ok(shifts)
 }

@@ -1,7 +1,7 @@
 //! The five changes, each inside a transaction that the adapter ends. All checks of a change come
 //! before its first write, so that a refusal has nothing to undo. Rows are locked in one order:
-//! key, order, variants by SKU, stock by SKU and location. Only a shipment locks variants early; the
-//! other changes do it with the last statement of their transaction.
+//! key, order, variants by SKU, stock by SKU and location. Only a shipment and a step of a return
+//! lock variants early; the other changes do it with the last statement of their transaction.
 
 mod cancel;
 mod create;
@@ -13,7 +13,8 @@ mod return_steps;
 mod returns;
 mod update;
 
-use super::connection::{DbConnection, dynamic_sql, get_text, sql};
+use super::connection::{AnyQuery, DbConnection, dynamic_sql, get_text, sql};
+use super::dialect::SqlDialect;
 use super::errors::TransactionError;
 use super::ids::IdGenerator;
 use super::order::{ORDER_COLUMNS, OrderRow, order_row};
@@ -69,6 +70,25 @@ pub(super) async fn make(
     }
 }
 
+/// Returns the queries with which a change of a file starts, in their order.
+pub(super) fn first_queries(request: &Request) -> Vec<AnyQuery> {
+    match request {
+        Request::Create(request) => create::first_queries(&request.order),
+        _ => {
+            let order = about(request).map(|id| order_query(id, SqlDialect::Sqlite));
+            order.into_iter().collect()
+        }
+    }
+}
+
+fn order_query(id: &str, dialect: SqlDialect) -> AnyQuery {
+    let locking = dialect.lock_suffix();
+    let statement = dynamic_sql(format!(
+        "SELECT {ORDER_COLUMNS} FROM orders WHERE id = $1{locking}"
+    ));
+    statement.bind(id.to_owned())
+}
+
 /// Returns the id of the order that a request names; the order may not exist.
 pub(super) fn about(request: &Request) -> Option<&str> {
     match request {
@@ -80,47 +100,65 @@ pub(super) fn about(request: &Request) -> Option<&str> {
     }
 }
 
-/// Returns the SKUs whose stock a request may change. Those of an order are read without a lock;
-/// they only say which changes wait for each other.
-pub(super) async fn skus(store: &Store, request: &Request) -> Result<BTreeSet<String>, Failure> {
-    let (order, named) = match request {
+/// Returns the SKUs that a request names and whose stock it may change.
+pub(super) fn named_skus(request: &Request) -> BTreeSet<String> {
+    match request {
         Request::Create(request) => {
             let lines = request.order.line_items.iter();
-            return Ok(lines.map(|line| line.sku.clone()).collect());
+            lines.map(|line| line.sku.clone()).collect()
         }
-        Request::Cancel(request) => (&request.order_id, BTreeSet::new()),
-        Request::Fulfill(request) => (&request.order_id, BTreeSet::new()),
         Request::Update(request) => {
-            let updates = &request.updates;
-            let edits = updates.line_items.iter().flatten();
-            let named = edits.map(|edit| edit.sku.clone()).collect();
-            match updates.returns {
-                Some(_) => (&request.order_id, named),
-                None => return Ok(named),
-            }
+            let edits = request.updates.line_items.iter().flatten();
+            edits.map(|edit| edit.sku.clone()).collect()
         }
         Request::Return(request) => {
             let lines = request.exchange_line_items.iter().flatten();
-            return Ok(lines.map(|line| line.sku.clone()).collect());
+            lines.map(|line| line.sku.clone()).collect()
         }
-        Request::Query(_) => return Ok(BTreeSet::new()),
-    };
+        // Their SKUs are those of the order's lines.
+        Request::Cancel(_) | Request::Fulfill(_) | Request::Query(_) => BTreeSet::new(),
+    }
+}
+
+/// Returns the id of the order whose lines decide the stock that a request may change.
+pub(super) fn uses_lines(request: &Request) -> Option<&str> {
+    match request {
+        Request::Cancel(_) | Request::Fulfill(_) => about(request),
+        Request::Update(update) if update.updates.returns.is_some() => about(request),
+        _ => None,
+    }
+}
+
+/// Adds the SKUs of an order's lines. They are read without a lock: they only decide which changes
+/// wait for each other.
+pub(super) async fn skus_of_lines(
+    store: &Store,
+    order: &str,
+    mut skus: BTreeSet<String>,
+) -> Result<BTreeSet<String>, Failure> {
     let text = "SELECT DISTINCT sku FROM order_lines WHERE order_id = $1";
-    let rows = store.read(|| sql(text).bind(order.clone())).await?;
-    let read = rows.iter().map(|row| get_text(row, 0));
-    let mut skus: BTreeSet<_> = read.collect::<Result<_, Failure>>()?;
-    skus.extend(named);
+    let rows = store.read(|| sql(text).bind(order.to_owned())).await?;
+    for row in &rows {
+        skus.insert(get_text(row, 0)?);
+    }
     Ok(skus)
+}
+
+/// Returns true if a request locks stock before the last statement of its transaction: it writes
+/// the stock of locations, which is locked after that of the variants.
+pub(super) fn locks_stock_early(request: &Request) -> bool {
+    match request {
+        Request::Fulfill(_) => true,
+        Request::Update(request) => request.updates.returns.is_some(),
+        _ => false,
+    }
 }
 
 impl ChangeContext<'_> {
     /// Loads and locks the order with this id.
     async fn lock_order(&mut self, id: &str) -> Result<OrderRow, TransactionError> {
-        let locking = self.session.dialect().lock_suffix();
-        let statement = dynamic_sql(format!(
-            "SELECT {ORDER_COLUMNS} FROM orders WHERE id = $1{locking}"
-        ));
-        let row = self.session.first(statement.bind(id.to_owned())).await?;
+        let statement = order_query(id, self.session.dialect());
+        let row = self.session.first(statement).await?;
         let missing =
             || Failure::from(OrderRefusal::from(RefusalReason::OrderNotFound).at("orderId"));
         Ok(order_row(&row.ok_or_else(missing)?)?)

@@ -2,7 +2,6 @@
 //! declined.
 
 use super::ChangeContext;
-use super::create::CatalogueEntry;
 use super::fulfill::check_location;
 use super::lines::StockShift;
 use crate::failure::{Failure, OrderRefusal, OrderRule, RefusalReason, RuleViolation};
@@ -10,6 +9,7 @@ use crate::model::{ReturnStatus, ReturnUpdate};
 use crate::sql::connection::{dynamic_sql, get_json, get_number, get_text, sql};
 use crate::sql::errors::TransactionError;
 use crate::sql::order::{LineRow, corrupt_row};
+use crate::sql::stock_changes::CatalogueEntry;
 use crate::sql::stored_details::ReturnDetails;
 use candor_fault::to_json;
 use std::collections::BTreeMap;

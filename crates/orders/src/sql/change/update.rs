@@ -31,6 +31,8 @@ pub(super) async fn update(
     };
     let edits = updates.line_items.as_deref().unwrap_or_default();
     let restocked = return_steps::skus(steps, &returns);
+    // The stock of locations is written below, and variants are locked before it.
+    change.session.locks_stock |= !restocked.is_empty();
     let skus = edits.iter().map(|edit| edit.sku.as_str());
     let skus = skus.chain(restocked.iter().map(String::as_str));
     let mut entries = read_entries(change.session, skus, line_edits::FIELD).await?;

@@ -16,9 +16,13 @@ use std::borrow::Cow;
 /// The length of a period of creation in microseconds, a day. The indexes by period contain it.
 const PERIOD: i64 = 86_400_000_000;
 
-/// Stands for the comparison of a period with those of the table `days`, see
-/// [`SqlDialect::among_days`].
-const AMONG_DAYS: &str = "/* among days */";
+/// A limit that limits nothing. A query with a limit is not merged into the one around it, which would
+/// count the rows of a day again for each use of their number.
+const ANY_NUMBER: i64 = i64::MAX;
+
+/// Stand for the parts of the query for the rows of each period in the table `days`, see
+/// [`SqlDialect::for_each_day`].
+const FOR_EACH_DAY: [&str; 3] = ["/* for each day */", "/* of the day */", "/* end */"];
 
 /// Limits are part of the text, because a plan depends on them. Only these are used.
 const LIMITS: [i64; 6] = [2, 6, 11, 21, 51, MAX_PAGE_SIZE + 1];
@@ -82,7 +86,8 @@ impl PageQuery {
     /// Returns the query, ready to run on a database with this dialect.
     pub(super) fn statement(self, dialect: SqlDialect) -> AnyQuery {
         let arguments = self.arguments.into_iter();
-        let text = self.text.replace(AMONG_DAYS, dialect.among_days());
+        let parts = FOR_EACH_DAY.into_iter().zip(dialect.for_each_day());
+        let text = parts.fold(self.text, |text, (mark, part)| text.replace(mark, part));
         arguments.fold(dynamic_sql(text), |statement, argument| match argument {
             SqlArgument::Text(text) => statement.bind(text),
             SqlArgument::Number(number) => statement.bind(number),
@@ -357,11 +362,10 @@ impl<const N: usize> IndexScan<'_, N> {
         let within = format!("({order}) > ({from}) AND {at} <= {until}");
         if filter.changed {
             let indexed = time.map(TimeRange::indexed).unwrap_or_default();
-            let counted = format!("{within}{others}{indexed}");
-            // The rows of the days are found by the day alone, and not by their update time.
-            let read = format!("{within}{conditions}");
+            let by_period = format!("{within}{others}{indexed}");
+            let by_time = format!("{within}{conditions}");
             let ends = (arguments.number(*first), until);
-            return self.walk_periods(&ends, (&counted, &read), &order, limit);
+            return self.walk_periods(&ends, (&by_period, &by_time), limit);
         }
         let Some(each) = &filter.each else {
             return branch(&within, &order);
@@ -408,14 +412,22 @@ impl<const N: usize> IndexScan<'_, N> {
     /// Returns the text of the query for rows that were updated in a range of times, in the order of
     /// creation. The walk goes from day to day of creation. Days without such rows take one look at
     /// the index by period each, and the walk ends when the days that it found have enough rows.
+    ///
+    /// Days with few such rows are read by period and update time, so that no other row is read. Only
+    /// the last day can have enough of them for a page; it is read in the order of pages, because
+    /// reading all of them would take longer the more orders a store has.
     fn walk_periods(
         &self,
         (first, until): &(String, String),
-        (counted, read): (&str, &str),
-        order: &str,
+        (by_period, by_time): (&str, &str),
         limit: i64,
     ) -> String {
         let (columns, tables, at) = (self.columns, self.from, self.at);
+        let (rest, order) = (self.rest.join(", "), self.order);
+        let [each, of_the_day, end] = FOR_EACH_DAY;
+        // More rows than all days with few of them have together.
+        let most = 2 * limit;
+        // A division rounds to zero, so that day 0 has times before and after 1970.
         format!(
             "WITH RECURSIVE walk(period, latest) AS (
                  SELECT (SELECT {at} FROM {tables} WHERE {at} >= {first} ORDER BY {at} LIMIT 1) / {PERIOD},
@@ -423,15 +435,28 @@ impl<const N: usize> IndexScan<'_, N> {
                  UNION ALL SELECT period + 1, latest FROM walk WHERE period < latest),
              counted(period, matches) AS (
                  SELECT period, (SELECT COUNT(*) FROM (SELECT 1 FROM {tables}
-                     WHERE {at} / {PERIOD} = walk.period AND {counted}
-                     ORDER BY {at} / {PERIOD}, updated_at LIMIT {limit}) AS some_rows)
-                 FROM walk),
-             found(period, matches) AS (SELECT period, matches FROM counted WHERE matches > 0 LIMIT {limit}),
-             summed(period, earlier) AS (
-                 SELECT period, SUM(matches) OVER
+                     WHERE {at} / {PERIOD} = walk.period AND {by_period}
+                     ORDER BY updated_at LIMIT {limit}) AS some_rows)
+                 FROM walk LIMIT {ANY_NUMBER}),
+             found(period, matches) AS MATERIALIZED (
+                 SELECT period, matches FROM counted WHERE matches > 0 LIMIT {limit}),
+             summed(period, matches, earlier) AS (
+                 SELECT period, matches, SUM(matches) OVER
                      (ORDER BY period ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM found),
-             days(period) AS (SELECT period FROM summed WHERE COALESCE(earlier, 0) < {limit})
-             SELECT {columns} FROM {tables} WHERE {at} / {PERIOD} {AMONG_DAYS} AND {read}
+             needed(period, matches) AS MATERIALIZED (
+                 SELECT period, matches FROM summed WHERE COALESCE(earlier, 0) < {limit}),
+             days(period) AS (SELECT period FROM needed WHERE matches < {limit}),
+             full_day(starts, ends) AS (
+                 SELECT CASE WHEN period > 0 THEN period * {PERIOD} ELSE (period - 1) * {PERIOD} + 1 END,
+                     CASE WHEN period < 0 THEN period * {PERIOD} + 1 ELSE (period + 1) * {PERIOD} END
+                 FROM needed WHERE matches >= {limit})
+             SELECT * FROM ({each} SELECT {columns} FROM {tables}
+                 WHERE {at} / {PERIOD} {of_the_day} AND {by_period}
+                 ORDER BY updated_at LIMIT {most} {end}) AS rows_of_days
+             UNION ALL SELECT * FROM (SELECT {columns} FROM {tables}
+                 WHERE {at} >= (SELECT CASE WHEN starts > {first} THEN starts ELSE {first} END FROM full_day)
+                     AND {at} < (SELECT ends FROM full_day) AND {by_time}
+                 ORDER BY {at}, {rest} LIMIT {limit}) AS rows_of_full_day
              ORDER BY {order} LIMIT {limit}"
         )
     }

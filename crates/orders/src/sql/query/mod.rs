@@ -72,6 +72,19 @@ async fn page_of<T: PagedEntity>(store: &Store, query: &EntityQuery) -> Result<R
     Ok(Response::page(items, next))
 }
 
+/// Reads fulfilments from the columns `id, order_id, details, created_at, updated_at`.
+pub(super) fn read_fulfillments(
+    rows: &[AnyRow],
+    currency: Currency,
+) -> Result<Vec<Fulfillment>, Failure> {
+    Fulfillment::read(rows, currency, SortOrder::CreatedAt)
+}
+
+/// Reads returns from the columns of [`read_fulfillments`], `outcome` and `status`.
+pub(super) fn read_returns(rows: &[AnyRow], currency: Currency) -> Result<Vec<Return>, Failure> {
+    Return::read(rows, currency, SortOrder::CreatedAt)
+}
+
 /// Returns the time of an entity by which pages are sorted, in microseconds.
 fn sorted_at(sort: SortOrder, created_at: UtcTime, updated_at: UtcTime) -> i64 {
     match sort {

@@ -7,7 +7,7 @@ use crate::model::{
     CancelOrder, CreateOrder, CreateReturn, FulfillOrder, TIME_FILTERS, UpdateOrder,
 };
 use crate::{
-    Adapter, AdapterFuture, Config, Filters, OrderOperation, OrdersServer, ReadinessFuture,
+    Adapter, AdapterFuture, Compat, Config, Filters, OrderOperation, OrdersServer, ReadinessFuture,
     Request, RequestContext, Response, cursor,
 };
 use candor_call_fixtures::{
@@ -182,10 +182,41 @@ fn struct_of_queries_takes_exactly_what_the_schemas_publish() {
 #[test]
 fn types_read_every_member_of_their_schemas() {
     let mut examples = examples();
-    for tool in super::all() {
+    for tool in super::all(None) {
         let operation = OrderOperation::read(tool.name()).unwrap();
         let cursor = cursor::write(operation, &Filters::default(), "17.ord_1");
         examples[0] = ("cursor", vec![json!(cursor)]);
         assert_schema_agreement(&tool, &examples, &[]);
+    }
+}
+
+#[test]
+fn arguments_of_the_reference_are_answered_by_a_rule_or_a_success() {
+    let runtime = Runtime::new().unwrap();
+    let config = Config {
+        calls_a_minute: None,
+        tool_calls_a_minute: None,
+        compat: Some(Compat::Reference),
+        ..Config::default()
+    };
+    let metrics = MetricsHub::default();
+    let adapter: Arc<RecordingAdapter> = Arc::default();
+    let server = OrdersServer::new(adapter, config, Arc::new(|| 0), metrics.clone());
+    let dispatcher = Dispatcher::new(server, Arc::new(specification_instant), &metrics).unwrap();
+    let tools: Vec<Value> = serde_json::from_str(dispatcher.list()).unwrap();
+    for tool in tools {
+        let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
+        let examples = examples();
+        let mut values = SchemaValues::new(schema, &examples);
+        let mut successes = 0;
+        for seed in 0..200 {
+            let arguments = values.generate(ObjectMembers::Some(seed));
+            let answered = runtime.block_on(answer(&dispatcher, call(name, &arguments)));
+            let line = answer_line(&answered);
+            // Neither the schema nor the type refuses what the schema admits.
+            assert!(line.contains("\"result\":"), "{arguments}: {line}");
+            successes += usize::from(!line.contains("\"isError\":true"));
+        }
+        assert!(successes > 10, "{name}: {successes}");
     }
 }

@@ -1,11 +1,12 @@
 //! The breaker: when it opens, and when it closes again.
 
 use crate::fixture::guarded::{SECOND, ServerBuilder};
+use crate::fixture::log::Log;
 use crate::fixture::scripted_adapter::{AdapterStep, fails};
 use candor_call_fixtures::call;
 use candor_fault::Cause;
 use candor_orders::{Failure, OrderRule, RefusalReason, RuleViolation, WaitedFor};
-use candor_street::CancellationToken;
+use candor_street::{CancellationToken, MetricsHub};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::advance;
@@ -169,4 +170,70 @@ async fn cancelled_probe_makes_room_for_the_next() {
     assert_eq!(probe.summary(), "3002 retryable none");
     assert_eq!(server.adapter.dropped(), 1);
     assert_eq!(server.find().await.summary(), "ok");
+}
+
+/// Returns the gauges of the breakers.
+fn gauges(metrics: &MetricsHub) -> String {
+    let text = metrics.text();
+    let gauges = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("candor_orders_breaker_open"));
+    let mut gauges: Vec<_> = gauges.collect();
+    gauges.sort_unstable();
+    gauges.join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn opening_and_closing_are_logged_and_shown() {
+    let log = Log::default();
+    let listening = log.listen();
+    let server = ServerBuilder::default()
+        .with_breaker_after(2)
+        .with_one_attempt()
+        .with_script([
+            fails(down()),
+            fails(down()),
+            fails(down()),
+            vec![],
+            fails(down()),
+            fails(down()),
+        ])
+        .build();
+    let closed = r#"{breaker="changes"} 0 {breaker="queries"} 0"#;
+    let open = r#"{breaker="changes"} 0 {breaker="queries"} 1"#;
+    assert_eq!(gauges(&server.metrics), closed);
+    server.find().await;
+    assert_eq!(gauges(&server.metrics), closed);
+    server.find().await;
+    assert_eq!(gauges(&server.metrics), open);
+    // A refused call and a probe that fails change nothing.
+    server.find().await;
+    advance(5 * SECOND).await;
+    server.find().await;
+    advance(5 * SECOND).await;
+    assert_eq!(gauges(&server.metrics), open);
+    assert_eq!(server.find().await.summary(), "ok");
+    assert_eq!(gauges(&server.metrics), closed);
+    // Less than ten seconds later: the last line is about the current state.
+    server.find().await;
+    server.find().await;
+    assert_eq!(gauges(&server.metrics), open);
+    drop(listening);
+    let text = log.text();
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("breaker"))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    WARN candor_orders::failure_log: a breaker has opened: the order system is not called for a while breaker="queries" openings=1 tool="get-orders" client="default"
+    WARN candor_orders::failure_log: a breaker has closed: the order system answers again breaker="queries" openings=1 tool="get-orders" client="default"
+    WARN candor_orders::failure_log: a breaker has opened: the order system is not called for a while breaker="queries" openings=2 tool="get-orders" client="default"
+    "#);
+}
+
+#[tokio::test]
+async fn server_without_breakers_shows_none() {
+    let server = ServerBuilder::default().build();
+    server.find().await;
+    assert_eq!(gauges(&server.metrics), "");
 }

@@ -1,14 +1,15 @@
 //! The capabilities of an order system: when they are fetched, and which are refused.
 
+use super::comparison::{Backend, Exchange};
 use crate::fixture::http_adapter::{create, order, query, send_request, settings};
-use crate::fixture::http_server::{capabilities, start_playing};
+use crate::fixture::http_server::{capabilities, start_playing, start_with};
 use candor_fault::Effect;
-use candor_orders::http::HttpAdapter;
+use candor_orders::http::{HttpAdapter, MAX_NAMES, MAX_STATUSES};
 use candor_orders::{Adapter as _, Failure, OrderOperation, Response};
 use candor_testkit::scripted_http::{ConnectionEvent, ScriptedResponse, ScriptedServer};
-use serde_json::json;
-use std::sync::Arc;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[tokio::test]
@@ -164,6 +165,20 @@ async fn unusable_capabilities_are_an_invalid_response() {
             ),
         ),
         (
+            "filters of another form",
+            ScriptedResponse::text(
+                200,
+                r#"{"protocol":1,"operations":[],"keepsKeys":true,"filters":["ids"]}"#,
+            ),
+        ),
+        (
+            "features of another form",
+            ScriptedResponse::text(
+                200,
+                r#"{"protocol":1,"operations":[],"keepsKeys":true,"features":"tax"}"#,
+            ),
+        ),
+        (
             "keepsKeys 1",
             ScriptedResponse::text(200, r#"{"protocol":1,"operations":[],"keepsKeys":1}"#),
         ),
@@ -196,4 +211,125 @@ async fn unusable_capabilities_are_an_invalid_response() {
         assert_eq!(server.lines(), ["GET /v1/capabilities"]);
     }
     insta::assert_snapshot!(summary);
+}
+
+/// Returns the tools in front of a system with these capabilities, which answers 500.
+async fn tools_with(known: Value) -> (Backend, ScriptedServer) {
+    let response = Arc::new(Mutex::new(ScriptedResponse::text(500, "{}")));
+    let server = start_with(known, response).await;
+    (Backend::in_front_of(&server).await, server)
+}
+
+#[tokio::test]
+async fn undeclared_parts_are_not_sent() {
+    let mut summary = String::new();
+    let mut known = capabilities();
+    let unlisted = tools_with(known.clone()).await;
+    known["filters"] =
+        json!({ "get-orders": ["names", "createdAtMin", "teleport"], "teleport": [] });
+    known["features"] = json!(["edits", "teleport"]);
+    let listed = tools_with(known).await;
+    for (tool, arguments) in [
+        ("get-orders", json!({ "ids": ["a"] })),
+        ("get-orders", json!({ "names": ["a"] })),
+        ("get-orders", json!({ "sort": "createdAt" })),
+        (
+            "get-orders",
+            json!({ "createdAtMin": "2025-10-12T12:00:00Z" }),
+        ),
+        (
+            "get-orders",
+            json!({ "updatedAtMin": "2025-10-12T12:00:00Z" }),
+        ),
+        ("get-returns", json!({ "statuses": ["requested"] })),
+        ("get-returns", json!({})),
+        (
+            "create-sales-order",
+            json!({ "idempotencyKey": "k", "order": { "lineItems": [{ "sku": "A", "quantity": 1, "tax": "1" }] } }),
+        ),
+        (
+            "update-order",
+            json!({ "idempotencyKey": "k", "orderId": "o", "updates": { "lineItems": [{ "sku": "A", "quantity": 1 }] } }),
+        ),
+        (
+            "update-order",
+            json!({ "idempotencyKey": "k", "orderId": "o", "updates": { "lineItems": [{ "sku": "A", "quantity": 1, "line": 1 }] } }),
+        ),
+    ] {
+        let exchange = Exchange {
+            tool,
+            arguments,
+            answer: Value::Null,
+        };
+        let mut shown = Vec::new();
+        for (backend, server) in [&unlisted, &listed] {
+            let before = server.lines().len();
+            let response = backend
+                .play(&exchange, ScriptedResponse::text(500, "{}"))
+                .await;
+            let answer = response.message();
+            let error = &answer["result"]["structuredContent"]["error"];
+            let context = error["details"]["context"].to_string();
+            let asked = if server.lines().len() > before {
+                "asked"
+            } else {
+                "not asked"
+            };
+            shown.push(format!("{} {context}, {asked}", error["code"]));
+        }
+        summary += &format!(
+            "{tool} {}\n  unlisted: {}\n  listed: {}\n",
+            exchange.arguments, shown[0], shown[1]
+        );
+    }
+    insta::assert_snapshot!(summary);
+}
+
+#[tokio::test]
+async fn lists_of_capabilities_are_bounded() {
+    let names = |count: usize| -> Vec<_> { (0..count).map(|one| format!("n{one}")).collect() };
+    let map = |count: usize, value: &Value| -> Value {
+        Value::Object(
+            names(count)
+                .into_iter()
+                .map(|name| (name, value.clone()))
+                .collect(),
+        )
+    };
+    for (member, fitting, beyond) in [
+        (
+            "statuses",
+            map(MAX_STATUSES, &json!("pending")),
+            map(MAX_STATUSES + 1, &json!("pending")),
+        ),
+        (
+            "filters",
+            map(MAX_NAMES, &json!([])),
+            map(MAX_NAMES + 1, &json!([])),
+        ),
+        (
+            "filters",
+            json!({ "get-orders": names(MAX_NAMES) }),
+            json!({ "get-orders": names(MAX_NAMES + 1) }),
+        ),
+        (
+            "features",
+            json!(names(MAX_NAMES)),
+            json!(names(MAX_NAMES + 1)),
+        ),
+        (
+            "lookup",
+            json!(names(MAX_NAMES)),
+            json!(names(MAX_NAMES + 1)),
+        ),
+    ] {
+        for (value, is_read) in [(fitting, true), (beyond, false)] {
+            let mut known = capabilities();
+            known[member] = value;
+            let server = ScriptedServer::start(move |_| ScriptedResponse::json(200, &known)).await;
+            let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
+            let read = adapter.capabilities().await;
+            assert_eq!(read.is_ok(), is_read, "{member}: {read:?}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Answers that contradict their request are refused, honest ones pass, and entities that cannot be
 //! shown are left out by name.
 
+use super::feature_comparison;
 use crate::fixture::http_adapter::{CANARY, settings};
-use crate::fixture::http_server::start_changing;
+use crate::fixture::http_server::{full_capabilities, start_with};
 use crate::fixture::log::Log;
 use crate::requests::ToolResponse;
 use candor_call_fixtures::{answer, call_by, specification_instant};
@@ -22,7 +23,7 @@ pub(super) struct Exchange {
 }
 
 /// A change of an exchange: JSON pointers with their new values; `null` removes a member.
-type Patch = Vec<(&'static str, Value)>;
+pub(super) type Patch = Vec<(&'static str, Value)>;
 
 fn patch(value: &mut Value, patch: &Patch) {
     for (pointer, new) in patch {
@@ -43,20 +44,20 @@ fn patch(value: &mut Value, patch: &Patch) {
 }
 
 impl Exchange {
-    fn with_answer(mut self, changes: Patch) -> Exchange {
+    pub(super) fn with_answer(mut self, changes: Patch) -> Exchange {
         patch(&mut self.answer, &changes);
         self
     }
 
-    fn with_arguments(mut self, changes: Patch) -> Exchange {
+    pub(super) fn with_arguments(mut self, changes: Patch) -> Exchange {
         patch(&mut self.arguments, &changes);
         self
     }
 }
 
-const TIME: &str = "2025-10-12T12:00:00Z";
+pub(super) const TIME: &str = "2025-10-12T12:00:00Z";
 
-fn line(sku: &str, quantity: i64, price: &str, discount: &str) -> Value {
+pub(super) fn line(sku: &str, quantity: i64, price: &str, discount: &str) -> Value {
     json!({
         "sku": sku, "quantity": quantity, "unitPrice": price, "unitDiscount": discount,
         "fulfilledQuantity": 0, "cancelledQuantity": 0, "returnedQuantity": 0
@@ -64,7 +65,7 @@ fn line(sku: &str, quantity: i64, price: &str, discount: &str) -> Value {
 }
 
 /// An order of seven A and one B.
-fn order() -> Value {
+pub(super) fn order() -> Value {
     json!({
         "id": "ord_1", "externalId": "x-1", "name": "Gift", "status": "pending", "currency": "EUR",
         "lineItems": [line("A", 7, "2.50", "0.50"), line("B", 1, "9.00", "0.00")],
@@ -78,7 +79,7 @@ fn order() -> Value {
     })
 }
 
-fn create() -> Exchange {
+pub(super) fn create() -> Exchange {
     Exchange {
         tool: "create-sales-order",
         arguments: json!({ "idempotencyKey": "k", "order": {
@@ -96,7 +97,7 @@ fn create() -> Exchange {
     }
 }
 
-fn update() -> Exchange {
+pub(super) fn update() -> Exchange {
     let updates = json!({
         "status": "confirmed", "name": "Gift", "notes": "Ring twice.\nThen wait.",
         "tags": ["a", "b"], "customFields": [{ "name": "channel", "value": "web" }],
@@ -124,7 +125,7 @@ fn cancel_all() -> Exchange {
     ])
 }
 
-fn cancel_some() -> Exchange {
+pub(super) fn cancel_some() -> Exchange {
     let asked = json!([{ "sku": "A", "quantity": 2 }, { "sku": "A", "quantity": 1 }]);
     Exchange {
         tool: "cancel-order",
@@ -134,7 +135,7 @@ fn cancel_some() -> Exchange {
     .with_answer(vec![("/order/lineItems/0/cancelledQuantity", json!(3))])
 }
 
-fn fulfillment() -> Value {
+pub(super) fn fulfillment() -> Value {
     json!({
         "id": "ful_1", "orderId": "ord_1", "trackingNumbers": ["T1", "T2"],
         "lineItems": [
@@ -146,7 +147,7 @@ fn fulfillment() -> Value {
     })
 }
 
-fn fulfill() -> Exchange {
+pub(super) fn fulfill() -> Exchange {
     let asked = json!([{ "sku": "A", "quantity": 3 }, { "sku": "B", "quantity": 1 }]);
     Exchange {
         tool: "fulfill-order",
@@ -166,14 +167,14 @@ fn fulfill_open() -> Exchange {
     ])
 }
 
-fn returned() -> Value {
+pub(super) fn returned() -> Value {
     json!({
         "id": "ret_1", "orderId": "ord_1", "outcome": "refund",
         "lineItems": [{ "sku": "A", "quantity": 2 }], "createdAt": TIME, "updatedAt": TIME
     })
 }
 
-fn give_back() -> Exchange {
+pub(super) fn give_back() -> Exchange {
     Exchange {
         tool: "create-return",
         arguments: json!({
@@ -185,7 +186,7 @@ fn give_back() -> Exchange {
 }
 
 /// A query that every entity in the answer fits.
-fn find(tool: &'static str, filters: Value, entities: Vec<Value>) -> Exchange {
+pub(super) fn find(tool: &'static str, filters: Value, entities: Vec<Value>) -> Exchange {
     let member = match tool {
         "get-product-variants" => "productVariants",
         _ => tool.trim_start_matches("get-"),
@@ -197,7 +198,7 @@ fn find(tool: &'static str, filters: Value, entities: Vec<Value>) -> Exchange {
     }
 }
 
-fn find_orders(filters: Value) -> Exchange {
+pub(super) fn find_orders(filters: Value) -> Exchange {
     let mut second = order();
     patch(
         &mut second,
@@ -206,7 +207,7 @@ fn find_orders(filters: Value) -> Exchange {
     find("get-orders", filters, vec![order(), second])
 }
 
-fn customer() -> Value {
+pub(super) fn customer() -> Value {
     json!({ "id": "cus_1", "email": "Kim@Example.com", "createdAt": TIME, "updatedAt": TIME })
 }
 
@@ -233,13 +234,21 @@ pub(super) struct Backend {
     current: Arc<Mutex<ScriptedResponse>>,
     dispatcher: Arc<Dispatcher<OrdersServer>>,
     metrics: MetricsHub,
-    _server: ScriptedServer,
+    _server: Option<ScriptedServer>,
 }
 
 impl Backend {
     pub(super) async fn start() -> Backend {
         let current = Arc::new(Mutex::new(ScriptedResponse::text(500, "")));
-        let server = start_changing(Arc::clone(&current)).await;
+        let server = start_with(full_capabilities(), Arc::clone(&current)).await;
+        let mut backend = Backend::in_front_of(&server).await;
+        backend.current = current;
+        backend._server = Some(server);
+        backend
+    }
+
+    /// Returns the order tools in front of a system that is already running.
+    pub(super) async fn in_front_of(server: &ScriptedServer) -> Backend {
         let adapter = HttpAdapter::connect(&settings(server.url())).await.unwrap();
         let mut config = Config {
             calls_a_minute: None,
@@ -252,10 +261,10 @@ impl Backend {
         let orders = OrdersServer::new(Arc::new(adapter), config, Arc::new(|| 0), metrics.clone());
         let clock = Arc::new(specification_instant);
         Backend {
-            current,
+            current: Arc::new(Mutex::new(ScriptedResponse::text(500, ""))),
             dispatcher: Dispatcher::new(orders, clock, &metrics).unwrap(),
             metrics,
-            _server: server,
+            _server: None,
         }
     }
 
@@ -264,7 +273,11 @@ impl Backend {
             .await
     }
 
-    async fn play(&self, exchange: &Exchange, response: ScriptedResponse) -> ToolResponse {
+    pub(super) async fn play(
+        &self,
+        exchange: &Exchange,
+        response: ScriptedResponse,
+    ) -> ToolResponse {
         *self.current.lock().unwrap() = response;
         let call = call_by(Some("shop"), exchange.tool, exchange.arguments.clone());
         ToolResponse::new(&answer(&self.dispatcher, call).await)
@@ -964,6 +977,7 @@ async fn lies_are_refused() {
     let lies: Vec<_> = lies_about_changes()
         .into_iter()
         .chain(lies_about_queries())
+        .chain(feature_comparison::lies())
         .collect();
     assert!(lies.len() >= 60, "{}", lies.len());
     for (name, exchange) in &lies {
@@ -989,7 +1003,8 @@ async fn lies_are_refused() {
 #[tokio::test]
 async fn honest_answers_pass() {
     let backend = Backend::start().await;
-    let honest = honest_answers();
+    let mut honest = honest_answers();
+    honest.extend(feature_comparison::honest_answers());
     assert!(honest.len() >= 30, "{}", honest.len());
     for (name, exchange) in &honest {
         let response = backend.send(exchange).await;

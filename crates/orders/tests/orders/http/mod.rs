@@ -4,7 +4,9 @@
 mod capabilities;
 mod client_answers;
 mod comparison;
+mod feature_comparison;
 mod honest_store;
+mod key_store;
 mod mutants;
 mod network;
 mod protocol_page;

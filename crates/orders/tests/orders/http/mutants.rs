@@ -106,8 +106,8 @@ const CREATION: &[Mutant] = &[
         "create",
     ),
     (
-        r#""total": sub_total - discount_total"#,
-        r#""total": sub_total"#,
+        "total = sub_total - discount_total + shipping_total + added",
+        "total = sub_total + shipping_total + added",
         "create",
     ),
     (
@@ -141,7 +141,7 @@ const CREATION: &[Mutant] = &[
         "create",
     ),
     (
-        r#""quantity": line["quantity"], **amounts"#,
+        r#""quantity": new["quantity"], **amounts"#,
         r#""quantity": 1, **amounts"#,
         "create",
     ),
@@ -159,18 +159,18 @@ const CHANGES: &[Mutant] = &[
         "unknown-order",
     ),
     (
-        r#"(order["status"], updates["status"]) not in STEPS"#,
+        r#"(stored["status"], updates["status"]) not in STEPS"#,
         "False",
         "invalid-step",
     ),
     (
-        "order.update(updates)",
-        "order.update(status=updates.get('status', order['status']))",
+        "if name in updates:",
+        "if name == 'status' and name in updates:",
         "update",
     ),
     (
-        "order.update(updates)\n        order[\"updatedAt\"] = now()",
-        "order.update(updates)",
+        "order.update(totals(order))\n        order[\"updatedAt\"] = now()",
+        "order.update(totals(order))",
         "updated-at",
     ),
     (
@@ -221,8 +221,8 @@ const CHANGES: &[Mutant] = &[
         "fulfill",
     ),
     (
-        r#"made["trackingNumbers"] = asked["trackingNumbers"]"#,
-        "pass",
+        r#"for name in ["trackingNumbers", "carrier", "service"]:"#,
+        r#"for name in ["carrier", "service"]:"#,
         "fulfill",
     ),
     (
@@ -245,6 +245,166 @@ const CHANGES: &[Mutant] = &[
         r#"self.count_up(order, shares, "returnedQuantity")"#,
         "pass",
         "return",
+    ),
+];
+
+const LOOKUPS: &[Mutant] = &[
+    ignored!("orderNumbers", "orders-by-number"),
+    ignored!("names", "orders-by-name"),
+    ignored!("names", "customers-by-name"),
+    ignored!("trackingNumbers", "orders-by-tracking"),
+    ignored!("trackingNumbers", "fulfillments-by-tracking"),
+    ignored!("customerIds", "orders-by-customer"),
+    ignored!("customerNames", "orders-by-customer-name"),
+    ignored!("paymentStatuses", "orders-by-payment"),
+    ignored!("outcomes", "returns-by-outcome"),
+    ignored!("statuses", "returns-by-status"),
+    (
+        "fits = any(is_same_phone(",
+        "fits = any(True or is_same_phone(",
+        "orders-by-phone",
+    ),
+    (
+        "one.endswith(other) or other.endswith(one)",
+        "one == other",
+        "customers-by-phone",
+    ),
+    (
+        r##"name.removeprefix("#").split()"##,
+        "name.split()",
+        "orders-by-name",
+    ),
+    (
+        r#"f"{last}, {first}", last] if last"#,
+        "last] if last",
+        "orders-by-customer-name",
+    ),
+    (
+        r#"time = asked.get("sort", "createdAt")"#,
+        r#"time = "createdAt""#,
+        "orders-by-change",
+    ),
+    (
+        r#"time = asked.get("sort", "createdAt")"#,
+        r#"time = "createdAt""#,
+        "sorted-pages",
+    ),
+    (
+        r#"order["orderNumber"] = str(1001 + len(self.orders))"#,
+        "pass",
+        "orders-by-number",
+    ),
+];
+
+const FEATURES: &[Mutant] = &[
+    (r#""tax": str(tax)}"#, r#""tax": "0"}"#, "tax"),
+    (
+        r#"added = none if order["taxIncluded"] else tax_total"#,
+        "added = tax_total",
+        "tax",
+    ),
+    (
+        r#"for name in ["subTotal", "discountTotal", "shippingTotal", "taxTotal", "total"]:"#,
+        r#"for name in ["subTotal", "discountTotal", "shippingTotal", "total"]:"#,
+        "tax",
+    ),
+    (
+        r#"discount_total += money(order.get("orderDiscount", "0"))"#,
+        "pass",
+        "order-discount",
+    ),
+    (
+        r#"if Decimal(sums["discountTotal"]) > Decimal(sums["subTotal"]):"#,
+        "if False:",
+        "order-discount",
+    ),
+    (
+        r#"shipping_total = money(shipping.get("price", "0"))"#,
+        "shipping_total = none",
+        "shipping",
+    ),
+    (
+        r#"{**order.get("shipping", {}), **updates["shipping"]}"#,
+        r#"updates["shipping"]"#,
+        "shipping",
+    ),
+    (
+        r#"if ships and stored["status"] not in OPEN:"#,
+        "if False:",
+        "shipping",
+    ),
+    (
+        r#"if ships and stored["status"] not in OPEN:"#,
+        "if False:",
+        "edit-lines",
+    ),
+    (
+        r#"if known and (known[0]["status"], status) != ("authorized", "captured"):"#,
+        "if False:",
+        "payments",
+    ),
+    (
+        r#"status = new.get("status", "captured")"#,
+        r#"status = "captured""#,
+        "payments",
+    ),
+    (
+        r#"raise No(409, "REFUND_EXCEEDS_PAID", field=f""#,
+        r#"No(409, "REFUND_EXCEEDS_PAID", field=f""#,
+        "refunds",
+    ),
+    (
+        r#""refunded" if refunded == paid else"#,
+        r#""refunded" if False else"#,
+        "refunds",
+    ),
+    (
+        r#"line.update({name: edit[name] for name in ["quantity", "name"] if name in edit})"#,
+        "pass",
+        "edit-lines",
+    ),
+    (
+        r#"if edit["quantity"] < line["fulfilledQuantity"] + line["cancelledQuantity"]:"#,
+        "if False:",
+        "edit-lines",
+    ),
+    (r#"if not order["lineItems"]:"#, "if False:", "edit-lines"),
+    (
+        r#"item.get("line", line["line"]) == line["line"]"#,
+        "True",
+        "line-numbers",
+    ),
+    (
+        r#"named = {"line": number, "sku""#,
+        r#"named = {"line": 1, "sku""#,
+        "line-numbers",
+    ),
+    (
+        r#"if (known["status"], move["status"]) not in RETURN_STEPS:"#,
+        "if False:",
+        "return-steps",
+    ),
+    ("self.returns.update(moved)", "pass", "return-steps"),
+    (
+        r#"line["returnedQuantity"] -= units"#,
+        "pass",
+        "return-declined",
+    ),
+    (
+        r#"if not known or known["orderId"] != order["id"]:"#,
+        "if not known:",
+        "return-declined",
+    ),
+    (r#"made["exchangeFor"] = return_id"#, "pass", "exchange"),
+    (
+        r#"made["exchangeOrderId"] = self.exchange(order, asked, made["id"])"#,
+        "pass",
+        "exchange",
+    ),
+    (
+        r#""lastName", "phone"] if name in shown"#,
+        r#""lastName"] if name in shown"#,
+        "customer-phone",
     ),
 ];
 
@@ -336,12 +496,59 @@ async fn wrong_changes_are_detected() {
 }
 
 #[tokio::test]
+async fn wrong_declared_filters_are_detected() {
+    detect_all(LOOKUPS).await;
+}
+
+#[tokio::test]
+async fn wrong_features_are_detected() {
+    detect_all(FEATURES).await;
+}
+
+/// Runs every check against the sample with another text of the capabilities.
+async fn check_declaring(filters: &str, features: &str) -> CheckReport {
+    let declared = r#""filters": filters, "features": FEATURES,"#;
+    let other = format!("{filters} \"features\": {features},");
+    assert_eq!(SAMPLE.matches(declared).count(), 1);
+    let mut script = NamedTempFile::with_suffix(".py").unwrap();
+    script
+        .write_all(SAMPLE.replace(declared, &other).as_bytes())
+        .unwrap();
+    let adapter = SampleAdapter::start_script(script.path().to_str().unwrap(), &[]);
+    run_checks(&HttpSettings::new(&adapter.url), CheckOptions::default()).await
+}
+
+#[tokio::test]
+async fn undeclared_filters_and_features_are_skipped() {
+    let mut summary = String::new();
+    for (name, filters, features) in [
+        ("nothing declared", "", "[]"),
+        ("no filters", r#""filters": {},"#, "FEATURES"),
+        (
+            "some",
+            r#""filters": {"get-orders": ["externalIds", "phones"], "get-returns": ["ids", "statuses"]},"#,
+            r#"["tax", "returns"]"#,
+        ),
+    ] {
+        let report = check_declaring(filters, features).await;
+        assert!(report.passed(), "{name}: {report:?}");
+        let skipped = report.checks.iter();
+        let skipped: Vec<_> = skipped
+            .filter(|check| check.outcome == AdapterCheckOutcome::Skipped)
+            .map(|check| check.name)
+            .collect();
+        summary += &format!("{name}: {}\n", skipped.join(" "));
+    }
+    insta::assert_snapshot!(summary);
+}
+
+#[tokio::test]
 async fn wrong_protocols_and_keys_are_detected() {
     detect_all(PROTOCOL).await;
 }
 
 #[test]
 fn there_are_at_least_forty_mutants() {
-    let all = [QUERIES, CREATION, CHANGES, PROTOCOL];
+    let all = [QUERIES, CREATION, CHANGES, LOOKUPS, FEATURES, PROTOCOL];
     assert!(all.iter().map(|some| some.len()).sum::<usize>() >= 40);
 }

@@ -98,3 +98,21 @@ async fn no_token_is_sent_if_none_is_configured() {
     assert_eq!(server.lines(), ["GET /shop/v1/capabilities"]);
     assert_eq!(server.seen()[0].header("authorization"), None);
 }
+
+#[tokio::test]
+async fn tenant_and_trace_are_passed_on() {
+    let page = json!({ "inventory": [], "nextCursor": null });
+    let server = start_playing(ScriptedResponse::json(200, &page)).await;
+    let adapter = HttpAdapter::new(&settings(server.url())).unwrap();
+    let mut context = request_context(EffectMark::read_only(), None);
+    context.tenant = Some(String::from("acme"));
+    let position = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    context.trace_parent = Some(position.to_owned());
+    adapter.call(&query(), &context).await.unwrap();
+    let seen = server.seen();
+    let header = |name| seen[1].header(name);
+    assert_eq!(header("candor-client"), Some("shop"));
+    assert_eq!(header("candor-tenant"), Some("acme"));
+    assert_eq!(header("traceparent"), Some(position));
+    assert_eq!(seen[0].header("candor-tenant"), None);
+}

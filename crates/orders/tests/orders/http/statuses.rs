@@ -57,12 +57,12 @@ async fn every_status_of_a_change() {
     let retryable = json!({ "error": { "code": "LOCKED", "retryable": true } });
     let facts = json!({ "error": {
         "code": "INSUFFICIENT_INVENTORY",
-        "context": { "field": "order.lineItems.0.sku", "available": 3, "status": "shipped", "secret": "x" }
+        "context": { "field": "order.lineItems.0.sku", "available": 3, "status": "shipped", "secret": "x", "availableAmount": "12.50", "returnStatus": "received" }
     } });
     let odd = json!({ "error": {
         "code": "INSUFFICIENT_INVENTORY",
         "retryable": "true",
-        "context": { "field": "a b", "available": -3, "status": "lost" }
+        "context": { "field": "a b", "available": -3, "status": "lost", "availableAmount": "-1", "returnStatus": "lost" }
     } });
     let played = vec![
         ("400 named", named(400, "ADDRESS_REFUSED")),

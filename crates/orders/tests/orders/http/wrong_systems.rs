@@ -142,7 +142,12 @@ async fn not_found_as_an_empty_success() {
     };
     assert_eq!(
         failing(wrong).await,
-        ["unknown-sku", "unknown-order", "unknown-location"]
+        [
+            "unknown-sku",
+            "unknown-order",
+            "unknown-location",
+            "return-declined"
+        ]
     );
 }
 
@@ -216,6 +221,13 @@ async fn failures_without_names_or_facts() {
         "unknown-location",
         "return-too-much",
         "return-in-steps",
+        "shipping",
+        "payments",
+        "refunds",
+        "edit-lines",
+        "return-steps",
+        "return-declined",
+        "exchange",
         "key-reused",
         "failure-stands",
     ];

@@ -199,29 +199,70 @@ async fn late_member_is_rolled_back_alone() {
     invariants::assert_hold(&fixture).await;
 }
 
-/// The commit of a group is sent and lost: no member knows its outcome, and each key finds it.
+/// Lets every commit that stores a record lose its connection.
+async fn lose_commits(fixture: &StoreFixture) {
+    fixture.execute("CREATE FUNCTION first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN NULL; END $$").await;
+    fixture.execute("CREATE CONSTRAINT TRIGGER first AFTER INSERT ON records DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION first()").await;
+}
+
+fn assert_unknown(response: &ToolResponse) {
+    assert_eq!(response.failure(), (4002, ""), "{}", response.whole);
+    assert_eq!(response.context("effect"), "unknown");
+    assert_eq!(response.context("key"), "keep");
+}
+
+/// The commit of a group is sent and lost: no member knows its outcome, a refused one neither, and
+/// each key finds it.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_commit_leaves_every_member_unknown() {
     let Some(database) = TestDatabase::postgres() else {
         return;
     };
     let fixture = StoreFixture::on(database).await;
-    fixture.execute("CREATE FUNCTION first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN NULL; END $$").await;
-    fixture.execute("CREATE CONSTRAINT TRIGGER first AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION first()").await;
+    lose_commits(&fixture).await;
     let mut holder = hold(&fixture, "MUG").await;
     let calls = send(&fixture.server, ("MUG", "k"), 8);
     until_waiting(&fixture, 1).await;
-    until_open(&fixture.server, 8).await;
+    // Waits behind the others, so that it is never a group of its own.
+    let order = json!({ "lineItems": [{ "sku": "MUG", "quantity": 101 }] });
+    let too_many = json!({ "order": order, "idempotencyKey": "refused" });
+    let refused = {
+        let (server, arguments) = (fixture.server.clone(), too_many.clone());
+        tokio::spawn(async move { server.call(CREATE, arguments).await })
+    };
+    until_open(&fixture.server, 9).await;
     release(&mut holder).await;
     for (_, response) in calls.join_all().await {
-        assert_eq!(response.failure(), (4002, ""), "{}", response.whole);
-        assert_eq!(response.context("effect"), "unknown");
-        assert_eq!(response.context("key"), "keep");
+        assert_unknown(&response);
     }
-    assert_eq!(fixture.number("SELECT COUNT(*) FROM orders").await, 0);
-    fixture.execute("DROP TRIGGER first ON orders").await;
+    assert_unknown(&refused.await.unwrap());
+    let stored = "SELECT (SELECT COUNT(*) FROM orders), (SELECT COUNT(*) FROM keys)";
+    assert_eq!(fixture.rows(stored).await, ["0 0"]);
+    fixture.execute("DROP TRIGGER first ON records").await;
     let again: Vec<(usize, ToolResponse)> = send(&fixture.server, ("MUG", "k"), 8).join_all().await;
     assert!(again.iter().all(|(_, response)| !response.is_failure()));
-    assert_eq!(fixture.number("SELECT COUNT(*) FROM orders").await, 8);
+    let refused = fixture.server.call(CREATE, too_many).await;
+    assert_eq!(refused.failure(), (4001, "INSUFFICIENT_INVENTORY"));
+    assert_eq!(refused.context("effect"), "none");
+    assert_eq!(fixture.rows(stored).await, ["8 9"]);
     invariants::assert_hold(&fixture).await;
+}
+
+/// A refusal alone in its transaction: without the answer to its commit, nobody knows if its key is
+/// bound.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_commit_of_a_refusal_is_unknown() {
+    let Some(database) = TestDatabase::postgres() else {
+        return;
+    };
+    let fixture = StoreFixture::on(database).await;
+    lose_commits(&fixture).await;
+    let cancel = json!({ "orderId": "ord_none", "idempotencyKey": "k" });
+    let refused = fixture.server.call("cancel-order", cancel.clone()).await;
+    assert_unknown(&refused);
+    fixture.execute("DROP TRIGGER first ON records").await;
+    let refused = fixture.server.call("cancel-order", cancel).await;
+    assert_eq!(refused.failure(), (4001, "ORDER_NOT_FOUND"));
+    assert_eq!(refused.context("effect"), "none");
+    assert_eq!(refused.context("key"), "bound");
 }

@@ -26,7 +26,7 @@ pub(crate) async fn hold(fixture: &StoreFixture, sku: &str) -> AnyConnection {
     holder
 }
 
-async fn lock(holder: &mut AnyConnection, sku: &str) {
+pub(crate) async fn lock(holder: &mut AnyConnection, sku: &str) {
     sqlx::query("BEGIN").execute(&mut *holder).await.unwrap();
     let lock = "SELECT sku FROM variants WHERE sku = $1 FOR UPDATE";
     let lock = sqlx::query(lock).bind(sku.to_owned());

@@ -1,5 +1,6 @@
 //! The adapter `sql` behind the tools: every case on SQLite and on PostgreSQL, with the same answers.
 
+mod bad_input;
 mod cancel;
 mod commit_groups;
 mod concurrency;
@@ -9,17 +10,24 @@ mod create_customers;
 mod create_money;
 mod databases;
 mod deadlines;
+mod fairness;
 mod fulfill;
 mod import;
 mod invariants;
 mod keys;
+mod lookup_properties;
 mod lost_commits;
+mod metrics;
 mod migration;
 mod outages;
+mod personal_data;
 mod properties;
+mod record_removal;
 mod records;
+mod reference_calls;
 mod returns;
 mod rules_model;
+mod sku_lanes;
 mod support;
 mod support_properties;
 mod update;
@@ -68,9 +76,13 @@ test_on_both! {
     returns: quantities refusals;
     keys: replayed written_differently reused_and_apart violations expiry forgotten duplicates_at_once;
     records: one_for_each_outcome;
+    record_removal: old_records_are_removed;
+    personal_data: erasure erasure_beside_changes export;
     concurrency: last_units opposite_orders cancel_races_fulfill same_external_id same_new_customer two_servers;
     commit_groups: failing_members;
     deadlines: blocked cancelled in_line;
+    fairness: clients_are_served_in_turn;
     support: totals wrong_totals payments refunds edits refused_edits line_numbers shipped_orders returns exchange lookups;
+    bad_input: rules lines;
     databases: migrate_twice migrate_at_once newer foreign_tables;
 }

@@ -6,6 +6,7 @@ use candor_orders::sql::invariants;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A random call. Orders and returns are chosen by their number among those that exist.
@@ -225,14 +226,13 @@ fn support_work_keeps_every_invariant_and_is_equal_on_both_databases() {
         ..Config::default()
     });
     let calls = prop::collection::vec(random_call(), 15..40);
+    // A short random sequence may have no success, but not all of them.
+    let succeeded = Cell::new(0);
     let done = runner.run(&calls, |calls| {
         runtime.block_on(async {
             let file = answers(TestDatabase::sqlite(), &calls).await?;
-            let succeeded = file
-                .iter()
-                .filter(|answer| !answer.contains("\"error\""))
-                .count();
-            prop_assert!(succeeded > 0, "every call failed");
+            let is_success = |answer: &&String| !answer.contains("\"error\"");
+            succeeded.set(succeeded.get() + file.iter().filter(is_success).count());
             if let Some(database) = TestDatabase::postgres() {
                 prop_assert_eq!(answers(database, &calls).await?, file);
             }
@@ -240,4 +240,5 @@ fn support_work_keeps_every_invariant_and_is_equal_on_both_databases() {
         })
     });
     done.unwrap();
+    assert!(succeeded.get() > 0, "every call failed");
 }

@@ -124,8 +124,12 @@ impl Status {
                 "  {BAD}the log has {percent} % of its maximum size{BAD:#}; to move full files away, run:\n    candor audit retire audit-log.jsonl --keep 30d --to DIR"
             );
         }
-        for checkpoint in &verified.checkpoints {
-            checkpoint.text(out);
+        for (index, checkpoint) in verified.checkpoints.iter().enumerate() {
+            // The state directory gets its checkpoint with the first line.
+            let is_new = index == 0 && verified.lines == 0 && verified.why.is_none();
+            if !is_new || checkpoint.verdict != CheckpointVerdict::Gone {
+                checkpoint.text(out);
+            }
         }
         for line in &self.log.lines {
             line.text(out);

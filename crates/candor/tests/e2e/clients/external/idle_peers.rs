@@ -34,6 +34,7 @@ impl Client {
         let mut peers = connect_idle(&server, PEERS);
         let target = |path: &str| Target::Http {
             url: format!("http://{}{path}", server.address()),
+            token: None,
         };
         let version = env!("CARGO_PKG_VERSION");
         // The store of `candor serve` does not fail on demand.

@@ -4,8 +4,10 @@
 //! users. `rust_sdk` makes the same calls with the Rust client.
 
 mod agents_day;
+pub(super) mod github_loop;
 mod idle_peers;
 mod runner;
+mod support_desk;
 mod workspace_tour;
 
 use super::cases::{self, Case, Form};

@@ -17,7 +17,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    fn interpreter(self) -> String {
+    pub(crate) fn interpreter(self) -> String {
         required_variable(match self {
             Language::JavaScript => "CANDOR_NODE",
             Language::Python => "CANDOR_PYTHON",
@@ -33,7 +33,7 @@ pub(crate) fn is_installed() -> bool {
 
 /// Returns a variable that `cargo xtask test` sets.
 #[allow(clippy::disallowed_methods)] // A test is a program, and owns its environment.
-fn required_variable(name: &str) -> String {
+pub(crate) fn required_variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!(
             "{name} is not set: run `cargo xtask test`, which installs the clients and says where they are"
@@ -143,7 +143,11 @@ fn order(target: &Target, era: Era) -> Value {
         Target::Stdio { program, args } => {
             json!({ "kind": "stdio", "command": program, "args": args })
         }
-        Target::Http { url } => json!({ "kind": "http", "url": url }),
+        Target::Http { url, token: None } => json!({ "kind": "http", "url": url }),
+        Target::Http {
+            url,
+            token: Some(token),
+        } => json!({ "kind": "http", "url": url, "token": token }),
     };
     let mut order = json!({ "target": target });
     if let Some(era) = era.requested {

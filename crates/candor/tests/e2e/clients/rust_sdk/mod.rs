@@ -1,6 +1,7 @@
 //! The Rust client, `rmcp`: the calls that `external` makes with the Node and Python clients, without another
 //! toolchain.
 
+mod github_loop;
 mod orders;
 mod session;
 mod weather;

@@ -20,7 +20,7 @@ pub(crate) const DISCOVER: &str = STATELESS;
 /// The client sends `server/discover`, and falls back to the handshake.
 pub(crate) const AUTO: &str = "auto";
 
-type Session = RunningService<RoleClient, ()>;
+pub(crate) type Session = RunningService<RoleClient, ()>;
 
 /// Runs one session. The report has one value for each step.
 pub(crate) async fn run(target: &Target, era: Era, cases: &[Case]) -> Vec<Value> {
@@ -49,7 +49,7 @@ pub(crate) async fn connect(target: &Target, era: Era) -> Session {
             let (process, _) = process.spawn().expect("the server can be started");
             serve(process, era).await
         }
-        Target::Http { url } => {
+        Target::Http { url, .. } => {
             // Servers under test are on loopback, which no proxy can reach.
             let http = reqwest::Client::builder().no_proxy().build();
             let http = http.expect("a client without settings can be built");

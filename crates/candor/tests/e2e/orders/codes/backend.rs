@@ -84,6 +84,9 @@ fn open_breaker_is_4002_until_a_probe_succeeds() {
         assert_eq!((&error["code"], wait_of(&error)), (&json!(4002), 1000));
     }
     // Open: no change reaches the backend. Queries have a breaker of their own.
+    let metrics = server.get("/metrics", &[]).text();
+    assert!(metrics.contains(r#"candor_orders_breaker_open{breaker="changes"} 1"#));
+    assert!(metrics.contains(r#"candor_orders_breaker_open{breaker="queries"} 0"#));
     client.call_ok("get-orders", &json!({}));
     let answer = client.send_message(&call(1, "create-sales-order", order("k", "TEA", 1)));
     assert_snapshot!(mask_waits(&answer), @r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"error\":{\"code\":4002,\"message\":\"Backend is unavailable: it failed repeatedly and is left alone for a while\",\"retryable\":true,\"details\":{\"suggestion\":\"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.\",\"context\":{\"class\":\"upstream\",\"effect\":\"none\",\"retryAfterMs\":MS,\"key\":\"keep\"}}}}"}],"structuredContent":{"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS,"key":"keep"}}}},"isError":true,"error":{"code":4002,"message":"Backend is unavailable: it failed repeatedly and is left alone for a while","retryable":true,"details":{"suggestion":"Wait `retryAfterMs`, then send the same call with the same idempotencyKey.","context":{"class":"upstream","effect":"none","retryAfterMs":MS,"key":"keep"}}}}}"#);
@@ -97,8 +100,13 @@ fn open_breaker_is_4002_until_a_probe_succeeds() {
     client.call_ok("get-orders", &json!({}));
     let metrics = server.get("/metrics", &[]).text();
     let refused = metrics.lines().filter(|line| line.contains("breaker"));
-    let refused: Vec<_> = refused.filter(|line| !line.starts_with('#')).collect();
-    assert_snapshot!(refused.join("\n"), @r#"candor_breaker_refusals_total{tool="create-sales-order"} 2"#);
+    let mut refused: Vec<_> = refused.filter(|line| !line.starts_with('#')).collect();
+    refused.sort_unstable();
+    assert_snapshot!(refused.join("\n"), @r#"
+    candor_breaker_refusals_total{tool="create-sales-order"} 2
+    candor_orders_breaker_open{breaker="changes"} 0
+    candor_orders_breaker_open{breaker="queries"} 0
+    "#);
 }
 
 /// A probe that fails opens the breaker again at once.

@@ -151,7 +151,7 @@ pub(super) fn units(number: usize) -> usize {
 }
 
 /// The call for the order of this number, the same for every attempt.
-fn message(number: usize, units: usize) -> String {
+pub(super) fn message(number: usize, units: usize) -> String {
     let arguments = json!({
         "order": {
             "externalId": external_id(number),

@@ -115,6 +115,7 @@ fn run(
         .join()
         .unwrap_or_else(|_| panic!("a client failed; seed {SEED}"));
     disturbed.unwrap_or_else(|error| panic!("no progress: {error}; seed {SEED}"));
+    servers.wait_for_closed_breakers(&client::message(0, (extent.units)(0)));
     // Shows the number of failures in the output of the test.
     #[allow(clippy::print_stderr)]
     {

@@ -3,9 +3,11 @@
 use super::Extent;
 use crate::fixture::LIMIT;
 use crate::orders::fixture::{OrdersFixture, UNLIMITED};
+use crate::requests::{call, parse};
 use candor_testkit::{Exit, Http};
 use serde_json::json;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Short, so that a hang does not take long; long enough to make a connection on a busy machine.
@@ -59,6 +61,30 @@ impl<'a> Servers<'a> {
         *old = server(self.fixture, self.seed, self.lost_percent);
         let address = old.address();
         self.addresses.send_modify(|all| all[number] = address);
+    }
+}
+
+/// The time after the last disturbance in which every circuit breaker must close.
+const RECOVERY: Duration = Duration::from_secs(10);
+
+impl Servers<'_> {
+    /// Waits until no breaker of any server is open. A breaker that was open closes with the next
+    /// call that succeeds, so each server gets a query and a change that was made before.
+    pub(super) fn wait_for_closed_breakers(&self, made: &str) {
+        let query = call(1, "get-products", "{}");
+        for server in &self.all {
+            let started = Instant::now();
+            loop {
+                server.post(&query, &[]);
+                server.post(made, &[]);
+                let ready = parse(&server.get("/ready", &[]).text());
+                let breakers = &ready["servers"]["orders"]["breakers"];
+                if *breakers == json!({ "queries": "closed", "changes": "closed" }) {
+                    break;
+                }
+                assert!(started.elapsed() < RECOVERY, "{ready}");
+            }
+        }
     }
 }
 

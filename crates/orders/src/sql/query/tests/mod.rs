@@ -142,15 +142,29 @@ fn query() -> impl Strategy<Value = EntityQuery> {
         3 => prop::sample::select(operations),
     ];
     operation.prop_flat_map(|operation| {
-        (filters(operation), 1_i64..=100, any::<bool>()).prop_map(move |(filters, size, small)| {
-            EntityQuery {
-                operation,
-                filters,
-                page_size: if small { size % 9 + 1 } else { size },
-                after: None,
-            }
+        let times_only = prop::bool::weighted(0.3);
+        let parts = (filters(operation), 1_i64..=100, any::<bool>(), times_only);
+        parts.prop_map(move |(filters, size, small, times_only)| EntityQuery {
+            operation,
+            filters: match times_only {
+                true => only_times(&filters),
+                false => filters,
+            },
+            page_size: if small { size % 9 + 1 } else { size },
+            after: None,
         })
     })
+}
+
+/// Returns the bounds of times without any other filter, so that pages walk over periods.
+fn only_times(filters: &Filters) -> Filters {
+    Filters {
+        created_at_min: filters.created_at_min,
+        created_at_max: filters.created_at_max,
+        updated_at_min: filters.updated_at_min,
+        updated_at_max: filters.updated_at_max,
+        ..Filters::default()
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,7 +176,7 @@ async fn pages_equal_a_simple_filter() {
             let expected_store = random_store::fill(&store, start).await;
             let handle = Handle::current();
             let config = Config {
-                cases: 100,
+                cases: 150,
                 failure_persistence: None,
                 ..Config::default()
             };
