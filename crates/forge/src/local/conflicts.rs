@@ -5,7 +5,7 @@ use super::LocalForge;
 use super::errors::{OrBroken, run_blocking};
 use super::pull_head::PullHead;
 use super::repository_root::OpenRepository;
-use super::tree_merge::merge_options;
+use super::tree_merge::{TreeMerge, TreeMerger};
 use crate::{Conflict, ConflictKind, ConflictReport, Failure, PullRequest, RepoName};
 use git2::{Index, IndexConflict, IndexEntry, Oid};
 use std::sync::Arc;
@@ -57,14 +57,12 @@ impl OpenRepository {
         theirs: Oid,
     ) -> Result<ConflictReport, Failure> {
         self.write_to_memory()?;
-        self.require_shallow_merge(ours, theirs)?;
-        let (ours, theirs) = (self.commit_at(ours)?, self.commit_at(theirs)?);
-        let index = self
-            .git
-            .merge_commits(&ours, &theirs, Some(&merge_options()));
-        let conflicts = of_index(&index.or_broken(WHAT)?)?;
+        let conflicts = match TreeMerger::new(self)?.commits(ours, theirs)? {
+            TreeMerge::Conflicts(conflicts) => Some(conflicts),
+            TreeMerge::Tree(_) => None,
+        };
         Ok(ConflictReport {
-            conflicts: Some(conflicts).filter(|conflicts| !conflicts.is_empty()),
+            conflicts,
             changed_on_both: None,
         })
     }

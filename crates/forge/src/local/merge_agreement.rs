@@ -1,5 +1,6 @@
 //! Random merges, compared with `git merge-tree` and with a merge of the whole trees by libgit2.
 
+use super::conflicts::of_index;
 use super::repository_root::{OpenRepository, RepositoryLocation};
 use super::tree_merge::{TreeMerge, TreeMerger};
 use crate::RepoName;
@@ -239,7 +240,7 @@ fn whole_merge(opened: &OpenRepository, base: Oid, head: Oid) -> TreeMerge {
         .merge_commits(&base, &head, Some(&options))
         .unwrap();
     match index.has_conflicts() {
-        true => TreeMerge::Conflicts(super::tree_merge::conflicting(&index).unwrap()),
+        true => TreeMerge::Conflicts(of_index(&index).unwrap()),
         false => TreeMerge::Tree(index.write_tree_to(&opened.git).unwrap()),
     }
 }
@@ -297,10 +298,10 @@ fn random_merges_agree_with_git_and_with_whole_merges() {
                 assert_eq!(tree, expected, "{number} {kinds:?}");
                 clean += 1;
             }
-            (TreeMerge::Conflicts(paths), Err(expected)) => {
-                let paths: BTreeSet<String> = paths
+            (TreeMerge::Conflicts(conflicts), Err(expected)) => {
+                let paths: BTreeSet<String> = conflicts
                     .into_iter()
-                    .map(|path| String::from_utf8(path).unwrap())
+                    .map(|conflict| conflict.path)
                     .collect();
                 if is_comparable(kinds) {
                     assert_eq!(paths, expected, "{number} {kinds:?}");

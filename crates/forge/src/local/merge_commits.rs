@@ -76,7 +76,7 @@ impl OpenRepository {
     }
 
     /// Opens the repository once more, with new objects in memory.
-    fn in_memory(&self) -> Result<OpenRepository, Failure> {
+    pub(super) fn in_memory(&self) -> Result<OpenRepository, Failure> {
         let git = Repository::open_bare(&self.location.path).or_broken(WHAT)?;
         let config = self.git.config().or_broken(WHAT)?;
         git.set_config(&config).or_broken(WHAT)?;

@@ -3,16 +3,15 @@
 
 use super::Identity;
 use super::LocalForge;
-use super::conflicts::of_index;
 use super::errors::{OrBroken, run_blocking};
 use super::merge_commits::{message, signature};
 use super::repository_root::{OpenRepository, RepositoryLocation};
 use super::revision::branch_ref;
 use super::stored_pulls::{self, StoredPull, StoredState};
-use super::tree_merge::merge_options;
+use super::tree_merge::{TreeMerge, TreeMerger};
 use crate::{
-    BackendContext, ConflictReport, Failure, MissingItem, NewPullRequest, PullRequest, RepoName,
-    RevertInstruction, UnmergeablePull, UnmergeableReason, UnmetPrecondition,
+    BackendContext, Conflict, ConflictReport, Failure, MissingItem, NewPullRequest, PullRequest,
+    RepoName, RevertInstruction, UnmergeablePull, UnmergeableReason, UnmetPrecondition,
 };
 use candor_fault::{Effect, Timestamp};
 use git2::Oid;
@@ -35,6 +34,22 @@ fn branches(pull: &StoredPull) -> impl Iterator<Item = String> {
     })
 }
 
+/// Returns the failure for later changes that conflict with the revert.
+fn conflicting_revert(pull: &StoredPull, conflicts: Vec<Conflict>) -> Failure {
+    let conflicts = ConflictReport {
+        conflicts: Some(conflicts),
+        changed_on_both: None,
+    };
+    Failure::Unmergeable(UnmergeablePull {
+        number: pull.number,
+        reason: UnmergeableReason::RevertConflict,
+        state: Some(String::from("dirty")),
+        failing_checks: Vec::new(),
+        response: None,
+        conflicts: Some(Box::new(conflicts)),
+    })
+}
+
 impl OpenRepository {
     /// Writes the commit that undoes a merge on top of the base as it is now.
     fn write_revert(
@@ -51,35 +66,19 @@ impl OpenRepository {
         let (before, merged) = (id(&pull.merging_from)?, id(&pull.merging_sha)?);
         let tip = self.branch(&pull.base)?;
         let tip = tip.ok_or_else(|| MissingItem::Branch(pull.base.clone()))?;
-        self.require_shallow(&[before, merged, tip])?;
-        let tree = |id: Oid| self.commit_at(id)?.tree().or_broken(WHAT);
-        let (before, merged, ours) = (tree(before)?, tree(merged)?, tree(tip)?);
-        let options = merge_options();
-        let index = self
-            .git
-            .merge_trees(&merged, &ours, &before, Some(&options));
-        let mut index = index.or_broken(WHAT)?;
-        if index.has_conflicts() {
-            let conflicts = ConflictReport {
-                conflicts: Some(of_index(&index)?),
-                changed_on_both: None,
-            };
-            return Err(Failure::Unmergeable(UnmergeablePull {
-                number: pull.number,
-                reason: UnmergeableReason::RevertConflict,
-                state: Some(String::from("dirty")),
-                failing_checks: Vec::new(),
-                response: None,
-                conflicts: Some(Box::new(conflicts)),
-            }));
-        }
-        let tree = index.write_tree_to(&self.git).or_broken(WHAT)?;
-        if tree == ours.id() {
+        let memory = self.in_memory()?;
+        let undone = TreeMerger::new(&memory)?.trees([Some(merged), Some(tip), Some(before)])?;
+        let tree = match undone {
+            TreeMerge::Tree(tree) => tree,
+            TreeMerge::Conflicts(conflicts) => return Err(conflicting_revert(pull, conflicts)),
+        };
+        let parent = self.commit_at(tip)?;
+        if tree == parent.tree_id() {
             return Err(UnmetPrecondition::NothingToCommit.into());
         }
+        self.keep_tree(&memory, tree)?;
         let tree = self.git.find_tree(tree).or_broken(WHAT)?;
         let by = signature(by, now)?;
-        let parent = self.commit_at(tip)?;
         let commit = self
             .git
             .commit(None, &by, &by, &message(text), &tree, &[&parent]);

@@ -4,13 +4,14 @@
 //! So the time grows with the directories that differ and not with the repository, and so does the depth
 //! that is measured.
 
+use super::conflicts::of_index;
 use super::errors::OrBroken;
 use super::repository_root::OpenRepository;
 use super::tree_entries::{NamedEntry, TreeEntries};
 use super::tree_size::{MAX_DEPTH, TreeSizes, too_deep};
-use crate::{DamagedItem, Failure, ItemKind};
+use crate::{Conflict, DamagedItem, Failure, ItemKind};
 use candor_fault::Cause;
-use git2::{ErrorCode, Index, MergeOptions, ObjectType, Odb, OdbLookupFlags, Oid, Tree};
+use git2::{ErrorCode, MergeOptions, ObjectType, Odb, OdbLookupFlags, Oid, Tree};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ const DIRECTORY: u32 = 0o040_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TreeMerge {
     Tree(Oid),
-    /// The conflicting paths in byte order.
-    Conflicts(Vec<Vec<u8>>),
+    /// The conflicts, sorted by path.
+    Conflicts(Vec<Conflict>),
 }
 
 /// Values of the merge base, of the base branch and of the head, in this order.
@@ -83,7 +84,7 @@ impl OwnedEntry {
 }
 
 /// Returns the options of every merge of this backend.
-pub(super) fn merge_options() -> MergeOptions {
+fn merge_options() -> MergeOptions {
     let mut options = MergeOptions::new();
     options.find_renames(true).recursion_limit(MAX_RECURSION);
     options
@@ -140,7 +141,7 @@ impl<'a> TreeMerger<'a> {
             .merge_commits(&base, &head, Some(&merge_options()));
         let mut index = merged.or_broken(WHAT)?;
         match index.has_conflicts() {
-            true => conflicting(&index).map(TreeMerge::Conflicts),
+            true => of_index(&index).map(TreeMerge::Conflicts),
             false => {
                 let tree = index.write_tree_to(&self.opened.git).or_broken(WHAT)?;
                 Ok(TreeMerge::Tree(tree))
@@ -159,7 +160,7 @@ impl<'a> TreeMerger<'a> {
             .merge_trees(&ancestor, &base, &head, Some(&merge_options()));
         let mut index = merged.or_broken(WHAT)?;
         if index.has_conflicts() {
-            return conflicting(&index).map(TreeMerge::Conflicts);
+            return of_index(&index).map(TreeMerge::Conflicts);
         }
         let merged = index.write_tree_to(&self.opened.git).or_broken(WHAT)?;
         let whole = self.put_back(Some(merged), &reduced.left_out)?;
@@ -328,17 +329,6 @@ fn joined(sides: &[Arc<TreeEntries>]) -> Vec<Sides<Option<NamedEntry<'_>>>> {
         }
         all.push(heads);
     }
-}
-
-/// Returns the paths of conflicts.
-pub(super) fn conflicting(index: &Index) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut paths = BTreeSet::new();
-    for conflict in index.conflicts().or_broken(WHAT)? {
-        let conflict = conflict.or_broken(WHAT)?;
-        let sides = [conflict.ancestor, conflict.our, conflict.their];
-        paths.extend(sides.into_iter().flatten().map(|entry| entry.path));
-    }
-    Ok(paths.into_iter().collect())
 }
 
 impl OpenRepository {

@@ -132,15 +132,6 @@ impl TreeSizes {
 }
 
 impl OpenRepository {
-    /// Fails if the tree of one of these commits is too deep.
-    pub(super) fn require_shallow(&self, commits: &[Oid]) -> Result<(), Failure> {
-        let odb = self.odb()?;
-        let mut measured = TreeSizes::default();
-        commits
-            .iter()
-            .try_for_each(|commit| measured.commit(self, &odb, *commit))
-    }
-
     /// Fails if a merge of these two would read a tree that is too deep: theirs, or those of their merge
     /// bases, which are merged first if there are several.
     pub(super) fn require_shallow_merge(&self, one: Oid, other: Oid) -> Result<(), Failure> {
