@@ -11,11 +11,11 @@ use crate::server::ForgeServer;
 use crate::{Failure, RepoName};
 use candor_street::Tool;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Returns the schema of a comment in an answer.
-fn comment() -> Value {
+pub(super) fn comment() -> Value {
     answer(
         json!({
             "id": { "type": "integer" },
@@ -33,15 +33,6 @@ fn comment() -> Value {
         }),
         &[],
     )
-}
-
-/// Returns the schema of a comment in a list. It names the members only, because clients put the list of
-/// tools into every prompt.
-pub(super) fn comment_names() -> Value {
-    let whole = comment();
-    let members = whole["properties"].as_object().into_iter().flatten();
-    let names = members.map(|(name, _)| (name.clone(), json!({})));
-    json!({ "type": "object", "properties": names.collect::<Map<_, _>>() })
 }
 
 #[derive(Deserialize)]
@@ -99,7 +90,7 @@ pub(super) fn get_pull_request_comments() -> Tool<ForgeServer> {
         ),
         output: answer(
             json!({
-                "comments": { "type": "array", "items": comment_names() },
+                "comments": { "type": "array", "items": comment() },
                 "page": { "type": "integer" },
                 "per_page": { "type": "integer" },
                 "more": { "type": "boolean" },

@@ -1,7 +1,7 @@
 //! The tools `list_issues`, `get_issue`, `create_issue`, `update_issue` and `search_issues`.
 
 use super::answer_size::cut_texts;
-use super::comments::comment_names;
+use super::comments::comment;
 use super::{PageNumber, PullNumber, ToolSpec, number, paging, read_tool, write_tool};
 use crate::discussion_model::Comment;
 use crate::fields::{
@@ -201,7 +201,7 @@ async fn get(
 
 pub(super) fn get_issue() -> Tool<ForgeServer> {
     let mut output = whole();
-    output["comments"] = json!({ "type": "array", "items": comment_names() });
+    output["comments"] = json!({ "type": "array", "items": comment() });
     output["truncated"] = json!({ "type": "boolean" });
     let spec = ToolSpec {
         name: "get_issue",

@@ -7,6 +7,7 @@ mod agents_day;
 pub(super) mod github_loop;
 mod idle_peers;
 mod runner;
+mod schema_portability;
 mod support_desk;
 mod workspace_tour;
 
