@@ -10,7 +10,8 @@ use jsonschema::{
     ValidationOptions,
 };
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The most bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 10 << 20;
@@ -28,7 +29,7 @@ pub(crate) fn decider(schema: &Value) -> Result<IndexedValidator, SchemaError> {
 pub(crate) fn probes(
     schema: &Value,
     parts: &[Value],
-) -> Result<Vec<IndexedValidator>, SchemaError> {
+) -> Result<Vec<Arc<IndexedValidator>>, SchemaError> {
     let (document, names) = with_parts(schema, parts);
     let own = schema.get("$id").and_then(Value::as_str);
     let address = own.map_or(DOCUMENT, |id| id.trim_end_matches('#'));
@@ -39,13 +40,32 @@ pub(crate) fn probes(
         .map_err(|error| SchemaError::invalid(&ValidationError::from(error)))?;
     let build = |(part, name): (&Value, &String)| {
         if !refers(part) {
-            return decider(part);
+            return shared_decider(part);
         }
         let reference = json!({ "$ref": format!("{address}#/$defs/{name}") });
         let built = options().with_registry(&registry).build(&reference);
-        built.map_err(|error| SchemaError::invalid(&error))
+        built
+            .map(Arc::new)
+            .map_err(|error| SchemaError::invalid(&error))
     };
     parts.iter().zip(&names).map(build).collect()
+}
+
+/// The validators of parts that some schema uses, by the text of the part.
+static SHARED: Mutex<BTreeMap<String, Weak<IndexedValidator>>> = Mutex::new(BTreeMap::new());
+
+/// Compiles a part, or returns the validator of an equal one. The tools of a server repeat a few patterns,
+/// and a compiled pattern takes many times the memory of its text.
+fn shared_decider(part: &Value) -> Result<Arc<IndexedValidator>, SchemaError> {
+    let text = part.to_string();
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = shared.get(&text).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    let compiled = Arc::new(decider(part)?);
+    shared.retain(|_, validator| validator.strong_count() > 0);
+    shared.insert(text, Arc::downgrade(&compiled));
+    Ok(compiled)
 }
 
 /// Returns true if a part may refer to something outside of it.

@@ -13,6 +13,7 @@ use candor_fault::{MAX_NAME_CHARS, RuleParams, Violations};
 use candor_json::{JsonKind, JsonRef};
 use serde_json::json;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The most times that subschemas are tried: one that applies itself twice to each member would
 /// double the work with every level of the value.
@@ -24,7 +25,7 @@ const MAX_STEPS: usize = 4 * MAX_VALUE_DEPTH;
 /// Returns everything that is wrong about `value`; empty if only the library can decide it.
 pub(crate) fn explain(
     subschemas: &[Subschema],
-    probes: &[IndexedValidator],
+    probes: &[Arc<IndexedValidator>],
     value: JsonRef<'_>,
 ) -> Violations {
     let mut walk = Walk {
@@ -86,7 +87,7 @@ impl TriedSubschemas {
 
 struct Walk<'s> {
     subschemas: &'s [Subschema],
-    probes: &'s [IndexedValidator],
+    probes: &'s [Arc<IndexedValidator>],
     report: ViolationCollector,
     visits_left: usize,
 }

@@ -13,6 +13,7 @@ use candor_fault::Violations;
 use candor_json::{IndexedText, JsonRef};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// One JSON Schema (draft 2020-12): the text that is published, and the rules that enforce that
 /// text.
@@ -21,7 +22,7 @@ pub struct Schema {
     text: Box<RawValue>,
     decider: IndexedValidator,
     subschemas: Vec<Subschema>,
-    probes: Vec<IndexedValidator>,
+    probes: Vec<Arc<IndexedValidator>>,
 }
 
 impl Schema {
